@@ -330,6 +330,11 @@ async fn ask_for_payment(app: &App, shop: &Shop) -> anyhow::Result<String> {
     answer["data"]["transaction_id"].as_str().map(str::to_owned).context("an answer without transaction_id")
 }
 
+/// Of a day of Lagos, from 0, a Sunday. 1 January 1970 was a Thursday.
+fn weekday(lagos_day: i64) -> i64 {
+    (lagos_day + 4).rem_euclid(7)
+}
+
 /// An alert as the bank sends it today: HTML rows, the direction in a sentence.
 fn bank_mail(now: Timestamp, payer: &str, naira: i64) -> String {
     // RFC 5322 wants a date of its own form; the rows show Lagos time.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 
 use super::payouts::Payouts;
-use super::{Shop, bank_mail};
+use super::{Shop, bank_mail, weekday};
 use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::clock::{Clock, ManualClock};
@@ -299,8 +299,7 @@ fn plans(until: Timestamp) -> Vec<Plan> {
     let mut plans = Vec::new();
     for day in (0..=DAYS).rev() {
         let begin = Timestamp::begin_of_lagos_day(until.lagos_day() - day);
-        // 1 January 1970 was a Thursday.
-        let is_busy = matches!((until.lagos_day() - day + 4).rem_euclid(7), 5 | 6);
+        let is_busy = matches!(weekday(until.lagos_day() - day), 5 | 6);
         let number = 5 + dice.below(4) + if is_busy { 3 } else { 0 };
         for _ in 0..number {
             let at = begin + Span::minutes(9 * 60 + dice.below(10 * 60)) + Span::seconds(dice.below(60));

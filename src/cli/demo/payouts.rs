@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use anyhow::{Context, bail};
 
+use super::weekday;
 use crate::app::App;
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
@@ -11,7 +12,6 @@ use crate::ops::payouts::accounts::{GivenAccount, Owner, add_payout_account};
 use crate::ops::payouts::end::{Marking, Outcome, Seat, mark_payout};
 use crate::ops::payouts::request::{Actor, PayoutRequest, balance, request_payout};
 
-/// 1 January 1970 was a Thursday.
 const MONDAY: i64 = 1;
 /// Asked for in whole thousands of naira; this is one in kobo.
 const ROUND: i64 = 100_000;
@@ -43,7 +43,7 @@ impl<'a> Payouts<'a> {
         if let Some(id) = self.pending.take() {
             self.ended(id).await?;
         }
-        if (at.lagos_day() + 4).rem_euclid(7) == MONDAY {
+        if weekday(at.lagos_day()) == MONDAY {
             self.ask().await?;
         }
         Ok(())

@@ -34,7 +34,7 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
 /// with another time, the balance as it was. A reference alone may be one that several bear: it counts for as long as a
 /// mail may take.
 fn is_told_later(a: &AlertRow, b: &AlertRow) -> bool {
-    let is_anew = || is_one_layout(a, b) && has_equal_balance(a, b) && !references_differ(a, b);
+    let is_anew = || has_equal_balance(a, b) && !references_differ(a, b);
     let is_at_once = || is_one_layout(a, b) && has_equal_reference(a, b) && !balances_differ(a, b);
     (are_two_banks(a, b) || is_anew()) && are_within(a, b, BANKS_APART)
         || is_at_once() && are_within(a, b, LAYOUTS_APART)
@@ -60,15 +60,17 @@ fn is_exact(alert: &AlertRow) -> bool {
     is_timed(alert) && time.end.since(time.begin) <= EXACT
 }
 
-/// Two references that each say something, and are not one.
+/// Two references that each say something.
+fn references<'a>(a: &'a AlertRow, b: &'a AlertRow) -> Option<(&'a str, &'a str)> {
+    usable_reference(&a.facts.reference).zip(usable_reference(&b.facts.reference))
+}
+
 fn references_differ(a: &AlertRow, b: &AlertRow) -> bool {
-    let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
-    x.is_some() && y.is_some() && x != y
+    references(a, b).is_some_and(|(x, y)| x != y)
 }
 
 fn has_equal_reference(a: &AlertRow, b: &AlertRow) -> bool {
-    let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
-    x.is_some() && x == y
+    references(a, b).is_some_and(|(x, y)| x == y)
 }
 
 /// Balances of one kind of one account, as one layout shows them.

@@ -21,6 +21,7 @@ use crate::http::Http;
 use crate::http::describe::fields::Field;
 use crate::http::describe::operation::{Operation, Tag, Writer};
 use crate::http::live::feed;
+use crate::http::live::stream::event;
 use crate::http::paths::EVENTS_STREAM;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
@@ -66,25 +67,23 @@ pub fn describe(_: &mut Writer) -> Operation {
              comes every 15 s; the stream ends after an hour. Go on with `Last-Event-ID`. At most 5 streams of a business.",
         )
         .query(Field::text("after", ID_CHARS, "The id of the last event that you have had; without it, from now on."))
-        .streams("Deliveries, without an end", example.to_vec())
+        .streams("Deliveries, without an end", example)
         .fails(&[Code::TestKeyRequired, Code::EventNotFound])
 }
 
-fn written(event: &Signed) -> Bytes {
+fn written(signed: &Signed) -> Vec<u8> {
     let delivery = Delivery {
         headers: DeliveryHeaders {
             content_type: "application/json",
-            webhook_id: &event.webhook_id,
-            webhook_timestamp: event.timestamp.to_string(),
-            webhook_signature: &event.signature,
+            webhook_id: &signed.webhook_id,
+            webhook_timestamp: signed.timestamp.to_string(),
+            webhook_signature: &signed.signature,
         },
-        body: std::str::from_utf8(&event.body).unwrap_or_default(),
+        body: std::str::from_utf8(&signed.body).unwrap_or_default(),
     };
-    let mut text = format!("id: {}\nevent: delivery\ndata: ", event.webhook_id).into_bytes();
     // JSON of ours is of one line.
-    text.extend(wire::encode(&delivery));
-    text.extend(b"\n\n");
-    text.into()
+    let data = String::from_utf8(wire::encode(&delivery)).unwrap_or_default();
+    [format!("id: {}\n", signed.webhook_id).as_bytes(), &event("delivery", &data)].concat()
 }
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
@@ -134,7 +133,7 @@ async fn read_on(http: &Http, headers: &HeaderMap, business_id: i64, place: &Ato
             if let Some(last) = events.last() {
                 place.store(last.place, Ordering::Relaxed);
             }
-            Some(events.iter().flat_map(|event| written(event).to_vec()).collect())
+            Some(events.iter().map(written).collect::<Vec<_>>().concat().into())
         }
         Err(error) => {
             warn_of!(&http.app, &error, "a stream of events ends, because they could not be read");

@@ -13,12 +13,10 @@ use futures_util::stream;
 use tokio::time::{Instant, sleep_until};
 
 use super::Watch;
-use super::stream::{event, streamed};
+use super::stream::{ENDS_AFTER, event, streamed};
 
 /// A screen that has heard nothing for 20 s (`assets/till.js`) has missed three of them.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
-/// Then the screen begins a new one, and places do not stay with what nobody looks at.
-const ENDS_AFTER: Duration = Duration::from_secs(3600);
 
 struct Flow<M> {
     watch: Watch,

@@ -187,12 +187,12 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     obstacles.extend(fits_elsewhere(app, &alert, &payment, &accounts, received).await?);
     obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
     obstacles.extend(asks_for_the_same(app, &alert, &payment, received).await?);
-    obstacles.extend(untold_of_another(app, &alert, received, &payment).await?);
+    let similar = similar_for_person(app, &alert, account.id, received, payment.created_at).await?;
+    obstacles.extend(untold_of_another(app, &alert, &similar.of_payer, &payment).await?);
     if let Some(aside) = aside {
         obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
     }
     obstacles.extend(standing.iter().map(typed_perhaps));
-    let similar = similar_for_person(app, &alert, account.id, received, payment.created_at).await?;
     obstacles.extend(similar.doubts);
     obstacles.extend(wallet_doubt(app, &payment, received).await?);
     let is_beside_another = !standing.is_empty();

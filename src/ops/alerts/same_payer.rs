@@ -37,17 +37,18 @@ pub async fn credits_of_its_payer(
 /// Why a payment may not be meant though it fits: this payer has paid somebody else's payment with just this amount, or has
 /// sent it before the payment was asked for, and it waits for a person who finds out whose it is. He may have sent it once
 /// more.
+///
+/// `of_payer`: what [`credits_of_its_payer`] found.
 pub async fn sent_for_another(
     app: &App,
-    alert: &AlertRow,
-    received: Money,
+    of_payer: &[AlertRow],
     payment: &Payment,
 ) -> Result<Option<String>, OpError> {
     let own = Beneficiary::of(payment);
-    for other in credits_of_its_payer(app, alert, received).await? {
+    for other in of_payer {
         // An attempt that failed is no transfer; and what came since the payment was asked for may be for it.
-        let is_money = is_credit(&other) && is_vouched(&other) && !tells_of_loss(&other);
-        let is_older = told_time(&other).end < payment.created_at;
+        let is_money = is_credit(other) && is_vouched(other) && !tells_of_loss(other);
+        let is_older = told_time(other).end < payment.created_at;
         if other.status.is_waiting() && is_money && is_older {
             return Ok(Some(format!(
                 "alert {} of this amount and under this name waits for a person: this may be a second transfer for the \
@@ -75,9 +76,9 @@ pub async fn sent_for_another(
 pub async fn untold_of_another(
     app: &App,
     alert: &AlertRow,
-    received: Money,
+    of_payer: &[AlertRow],
     payment: &Payment,
 ) -> Result<Option<String>, OpError> {
-    let why = sent_for_another(app, alert, received, payment).await?;
+    let why = sent_for_another(app, of_payer, payment).await?;
     Ok(why.filter(|why| !(alert.status.is_waiting() && alert.reason.contains(why))))
 }

@@ -42,6 +42,8 @@ pub struct Similar {
     pub doubts: Vec<String>,
     /// The debit or reversal that may have taken its money back.
     pub undone_by: Option<i64>,
+    /// What else its payer sent, as `same_payer` reads it.
+    pub of_payer: Vec<AlertRow>,
 }
 
 impl Similar {
@@ -197,26 +199,26 @@ async fn compare(
         }
     }
     let mut asked = 0;
-    for other in others.into_iter().chain(of_payer) {
-        if known.contains(&other.id) || !is_vouched(&other) || !may_be_on_one_account(alert, &other, accounts)
-        {
+    for other in others.iter().chain(&of_payer) {
+        if known.contains(&other.id) || !is_vouched(other) || !may_be_on_one_account(alert, other, accounts) {
             continue;
         }
         known.push(other.id);
-        if takes_back(&other, alert) {
+        if takes_back(other, alert) {
             asked += 1;
-            let is_elsewhere = |named: &AlertRow| leaves_alone(&other, named, alert);
+            let is_elsewhere = |named: &AlertRow| leaves_alone(other, named, alert);
             let belongs_elsewhere =
-                asked <= UNDOING_ASKED_MAX && named_by(app, &other, accounts).await?.iter().any(is_elsewhere);
-            let is_of_payer = !tells_of_loss(&other) || may_have_one_payer(&other, alert);
-            let is_meant = may_undo(&other, alert) && is_of_payer && !belongs_elsewhere;
-            if is_meant && !has_paid_out(app, &other).await? {
-                similar.undone(&other);
+                asked <= UNDOING_ASKED_MAX && named_by(app, other, accounts).await?.iter().any(is_elsewhere);
+            let is_of_payer = !tells_of_loss(other) || may_have_one_payer(other, alert);
+            let is_meant = may_undo(other, alert) && is_of_payer && !belongs_elsewhere;
+            if is_meant && !has_paid_out(app, other).await? {
+                similar.undone(other);
             }
-        } else if is_decided_credit(&other, asking) && may_be_told_again(alert, &other) {
+        } else if is_decided_credit(other, asking) && may_be_told_again(alert, other) {
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
     }
+    similar.of_payer = of_payer;
     Ok(similar)
 }
 

@@ -143,7 +143,7 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
-        if let Some(paid) = sent_for_another(app, alert, received, payment).await? {
+        if let Some(paid) = sent_for_another(app, &similar.of_payer, payment).await? {
             of_winner.push(paid);
             doubt_kinds.push("paid_another");
         }
@@ -163,7 +163,8 @@ async fn weigh_since(
             known.add(asked.payments);
             known.before = asked.before;
         }
-        let suggested = with_suggestions(app, alert, account.id, received, known.payments.clone()).await?;
+        let suggested =
+            with_suggestions(app, alert, account.id, received, std::mem::take(&mut known.payments)).await?;
         known.add(suggested);
         decision = known.decide(&incoming);
         // After the verdict, in which they have no part.
