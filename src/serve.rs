@@ -151,7 +151,7 @@ pub async fn run(
     if roles.mail && app.config.mail.smtp.is_none() && app.config.mail.imap.is_empty() {
         tracing::warn!(
             "no mails will arrive: neither mail.imap nor mail.smtp is set, so payments are approved only by mails \
-             that `alert ingest` takes in"
+             that `alert ingest` takes in, and test payments by those that are simulated"
         );
     }
     let running = start(Arc::new(app), roles).await?;

@@ -79,7 +79,7 @@ async fn begin(app: &Arc<App>, caller: &Caller, phone: &Phone, key: &str) -> Str
         order_reference: key.into(),
         order_summary: None,
         payer_name: "Ada Obi".into(),
-        webhook_url: HOOK.into(),
+        webhook_url: Some(HOOK.into()),
         idempotency_key: key.into(),
         fingerprint: [0; 32],
     };

@@ -27,7 +27,9 @@ use crate::ops::StoreError;
 use crate::ops::alerts::approve::ApproveRefused;
 use crate::ops::alerts::draft::Voucher;
 use crate::ops::alerts::find::{Filter, Search, find_alerts, open_alarms};
-use crate::ops::alerts::read::{AlertTotal, alert_totals, find_alert, find_mail, transaction_id};
+use crate::ops::alerts::read::{
+    AlertTotal, alert_totals, find_alert, find_mail, simulated_alerts, transaction_id,
+};
 use crate::ops::look_back::Found;
 
 /// Mails in a row that the database was away for; then no more are tried.
@@ -62,6 +64,7 @@ pub(super) enum AlertCommand {
         "alert list --outcome review",
         "alert list --amount 5000 --name okafor --since 7d",
         "alert list --alarms --json",
+        "alert list --test 1",
     ])]
     List(ListArgs),
     /// Show one alert, why it was decided so, and the payments it may pay
@@ -129,6 +132,9 @@ pub(super) struct ListArgs {
     /// Alerts first seen in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
+    /// The alerts that a business simulated in test mode, instead of the real ones
+    #[arg(long, value_name = "BUSINESS", conflicts_with_all = ["outcome", "alarms", "amount", "name", "account", "bank", "since"])]
+    test: Option<i64>,
     /// Largest number of alerts to show, up to 100000
     #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
     limit: u32,
@@ -284,7 +290,42 @@ fn untaken(file: &str, outcome: &str, reason: &str) -> Object {
     object.with("reason", reason)
 }
 
+const LIST_COLUMNS: [&str; 9] = [
+    "id",
+    "first_seen_at",
+    "outcome",
+    "amount",
+    "payer_name",
+    "bank",
+    "account_number",
+    "transaction_id",
+    "reason",
+];
+
+/// What a business simulated, newest first. None of it waits for an operator.
+async fn list_simulated(
+    app: &App,
+    banks: &Banks,
+    business_id: i64,
+    limit: u32,
+    desk: &Desk,
+) -> anyhow::Result<()> {
+    let mut alerts = simulated_alerts(app, business_id, limit + 1).await?;
+    let more = alerts.len() > limit as usize;
+    alerts.truncate(limit as usize);
+    let mut rows = Vec::with_capacity(alerts.len());
+    for alert in alerts {
+        let transaction_id = transaction_id(app, &alert).await?;
+        rows.push(row(&alert, transaction_id, banks, None));
+    }
+    desk.printer.list_with("alerts", &LIST_COLUMNS, rows, Object::new().with("more", more))?;
+    desk.printer.remark(more, &newest(limit))
+}
+
 async fn list(app: &App, banks: &Banks, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
+    if let Some(business_id) = args.test {
+        return list_simulated(app, banks, business_id, args.limit, desk).await;
+    }
     let (outcome, limit) = (args.outcome, args.limit);
     let bank = match &args.bank {
         Some(name) => match banks.by_name_or_alias(name) {
@@ -315,17 +356,7 @@ async fn list(app: &App, banks: &Banks, args: ListArgs, desk: &Desk) -> anyhow::
         let row = row(&alert, transaction_id, banks, alarm).with("age", age);
         rows.push(if desk.printer.json { row } else { row.with("alarm", alarm.map(taken_back)) });
     }
-    let mut columns = vec![
-        "id",
-        "first_seen_at",
-        "outcome",
-        "amount",
-        "payer_name",
-        "bank",
-        "account_number",
-        "transaction_id",
-        "reason",
-    ];
+    let mut columns = LIST_COLUMNS.to_vec();
     if rows.iter().any(|row| !row.text("alarm").is_empty()) {
         columns.insert(columns.len() - 1, "alarm");
     }

@@ -44,6 +44,9 @@ pub(super) struct ListenArgs {
     /// Only these events, with commas between them
     #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
     events: Vec<String>,
+    /// Begin with what was told after the event with this id, instead of with what is told from now on
+    #[arg(long, value_name = "ID")]
+    after: Option<String>,
     /// End after so many deliveries
     #[arg(long, value_name = "NUMBER")]
     count: Option<u64>,
@@ -91,7 +94,7 @@ pub(super) async fn run(args: &ListenArgs, printer: &Printer) -> anyhow::Result<
         forward: own_address(&args.forward, "--forward")?,
         events: &args.events,
         left: args.count,
-        last: None,
+        last: args.after.clone(),
         printer,
     };
     let mut pause = PAUSE_FIRST;
@@ -122,7 +125,7 @@ impl Listener<'_> {
 
     /// The stream; `Err` inside: not now, and why.
     async fn connect(&self) -> anyhow::Result<Result<Followed, String>> {
-        let after = self.last.as_ref().map(|id| format!("?after={id}")).unwrap_or_default();
+        let after = self.last.as_ref().map(|id| format!("?after={}", encoded(id))).unwrap_or_default();
         let target = own_address(&format!("{}{after}", self.stream), "--url")?;
         let headers = [(HeaderName::from_static("x-api-key"), self.key.clone())];
         let mut stream = match self.outbound.follow(&target, &headers).await {
@@ -195,6 +198,14 @@ impl Listener<'_> {
         println!("{}", crate::terminal::harmless_line(&line));
         Ok(())
     }
+}
+
+/// An id as it stands in a query, whatever somebody typed.
+fn encoded(id: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    id.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// What the service says of a request that it refuses.

@@ -284,9 +284,10 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the file and the environment say. The demo has settings of its own.
+/// What the file and the environment say. The demo has settings of its own, and what talks to a service's address alone needs
+/// none.
 fn configuration(command: &Command, file: Option<&ConfigFile>) -> anyhow::Result<Config> {
-    if matches!(command, Command::Demo(_)) {
+    if matches!(command, Command::Demo(_) | Command::Listen(_) | Command::Trigger(_)) {
         return Ok(Config::load("", std::iter::empty())?);
     }
     // A variable that is not Unicode is none of ours; its name would have to be.

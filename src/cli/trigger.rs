@@ -12,12 +12,33 @@ use serde_json::{Value, json};
 
 use super::print::{Object, Printer};
 use super::test_api::{api_of, own_address, test_key};
+use crate::clock::{Random, SystemRandom};
 use crate::outbound::{Outbound, OutboundConfig};
 
 /// How long the service may take over each of the two requests.
 const WITHIN: Duration = Duration::from_secs(30);
-const PAYER: &str = "Adaeze Nwosu";
-const AMOUNT: &str = "5000.00";
+/// Whoever pays. A second transfer of one payer and one amount would rightly go to a person.
+const FIRST_NAMES: [&str; 12] = [
+    "Adaeze",
+    "Babatunde",
+    "Chidinma",
+    "Danjuma",
+    "Ebiere",
+    "Folasade",
+    "Garba",
+    "Halima",
+    "Ifeanyi",
+    "Kehinde",
+    "Ngozi",
+    "Uche",
+];
+const LAST_NAMES: [&str; 12] = [
+    "Nwosu", "Adeleke", "Okonkwo", "Bello", "Tamuno", "Ogunleye", "Danladi", "Abubakar", "Eze", "Oladipo",
+    "Umeh", "Ibrahim",
+];
+/// Kobo of the amounts: 1,000.00 and so many more.
+const AMOUNT_FROM: u64 = 100_000;
+const AMOUNT_SPREAD: u64 = 900_000;
 
 /// What can be made to happen.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -41,17 +62,27 @@ pub(super) struct TriggerArgs {
 pub(super) async fn run(args: &TriggerArgs, printer: &Printer) -> anyhow::Result<()> {
     let service = Service::new(&args.url, &args.key)?;
     match args.event {
-        Event::PaymentApproved => approve(&service, printer).await,
+        Event::PaymentApproved => approve(&service, &SystemRandom, printer).await,
     }
 }
 
-async fn approve(service: &Service, printer: &Printer) -> anyhow::Result<()> {
-    let asked = service.post("/payment-request", &json!({ "amount": AMOUNT, "payer_name": PAYER })).await?;
+/// An amount and a payer's name.
+fn drawn(random: &dyn Random) -> (String, String) {
+    let below = |most: u64| random.next_u64() % most;
+    let amount = AMOUNT_FROM + below(AMOUNT_SPREAD);
+    let name = |of: &[&'static str]| of[below(of.len() as u64) as usize];
+    let payer = format!("{} {}", name(&FIRST_NAMES), name(&LAST_NAMES));
+    (format!("{}.{:02}", amount / 100, amount % 100), payer)
+}
+
+async fn approve(service: &Service, random: &dyn Random, printer: &Printer) -> anyhow::Result<()> {
+    let (amount, payer) = drawn(random);
+    let asked = service.post("/payment-request", &json!({ "amount": amount, "payer_name": payer })).await?;
     let payment = &asked["data"];
     let mail = json!({
         "transaction_id": payment["transaction_id"],
         "amount": payment["amount"].to_string(),
-        "payer_name": PAYER,
+        "payer_name": payer,
     });
     let simulated = service.post("/test/alerts", &mail).await?;
     let (told, text) = (&simulated["data"], |value: &Value| value.as_str().unwrap_or_default().to_owned());

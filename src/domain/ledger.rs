@@ -48,7 +48,7 @@ pub enum LedgerAccount {
     /// What of a merchant's money is set aside for pending payouts.
     Reserved(i64),
     Wallet(i64),
-    /// The books of test payments, which no live account and no balance ever meets.
+    /// The books of test payments, which no live account and no balance ever meets but that of a test wallet.
     TestClearing,
     TestFees,
     TestMerchant(i64),
@@ -143,16 +143,7 @@ impl Entry {
         business_receives: Money,
         charge: Money,
     ) -> Result<Entry, Unbalanced> {
-        let (clearing, merchant, fees) = match mode {
-            Mode::Live => {
-                (LedgerAccount::Clearing, LedgerAccount::Merchant(business_id), LedgerAccount::Fees)
-            }
-            Mode::Test => (
-                LedgerAccount::TestClearing,
-                LedgerAccount::TestMerchant(business_id),
-                LedgerAccount::TestFees,
-            ),
-        };
+        let (clearing, merchant, fees) = books(mode, business_id);
         Entry::new(vec![
             Posting { account: clearing, side: Side::Debit, amount: received },
             Posting { account: merchant, side: Side::Credit, amount: business_receives },
@@ -162,27 +153,26 @@ impl Entry {
 
     /// A wallet payment confirmed: the wallet gives `received`, the merchant and the fees share it.
     pub fn wallet_payment(
+        mode: Mode,
         wallet_id: i64,
         business_id: i64,
         received: Money,
         business_receives: Money,
         charge: Money,
     ) -> Result<Entry, Unbalanced> {
+        let (_, merchant, fees) = books(mode, business_id);
         Entry::new(vec![
             Posting { account: LedgerAccount::Wallet(wallet_id), side: Side::Debit, amount: received },
-            Posting {
-                account: LedgerAccount::Merchant(business_id),
-                side: Side::Credit,
-                amount: business_receives,
-            },
-            Posting { account: LedgerAccount::Fees, side: Side::Credit, amount: charge },
+            Posting { account: merchant, side: Side::Credit, amount: business_receives },
+            Posting { account: fees, side: Side::Credit, amount: charge },
         ])
     }
 
     /// A top-up arrived: clearing gets it for the wallet.
-    pub fn topup(wallet_id: i64, received: Money) -> Result<Entry, Unbalanced> {
+    pub fn topup(mode: Mode, wallet_id: i64, business_id: i64, received: Money) -> Result<Entry, Unbalanced> {
+        let (clearing, ..) = books(mode, business_id);
         Entry::new(vec![
-            Posting { account: LedgerAccount::Clearing, side: Side::Debit, amount: received },
+            Posting { account: clearing, side: Side::Debit, amount: received },
             Posting { account: LedgerAccount::Wallet(wallet_id), side: Side::Credit, amount: received },
         ])
     }
@@ -217,6 +207,16 @@ impl Entry {
     }
 }
 
+/// Where money arrives, whose it becomes and where charges go.
+fn books(mode: Mode, business_id: i64) -> (LedgerAccount, LedgerAccount, LedgerAccount) {
+    match mode {
+        Mode::Live => (LedgerAccount::Clearing, LedgerAccount::Merchant(business_id), LedgerAccount::Fees),
+        Mode::Test => {
+            (LedgerAccount::TestClearing, LedgerAccount::TestMerchant(business_id), LedgerAccount::TestFees)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +234,19 @@ mod tests {
             assert_eq!(LedgerAccount::parse(&posting.account.to_string()), Some(posting.account));
         }
         assert!(test.postings.iter().all(|t| entry.postings.iter().all(|l| l.account != t.account)));
+        let (wallet, live) = (LedgerAccount::Wallet(3), Mode::Live);
+        let paid = |mode| Entry::wallet_payment(mode, 3, 7, Money(9), Money(8), Money(1)).unwrap();
+        let filled = |mode| Entry::topup(mode, 3, 7, Money(9)).unwrap();
+        for (live, test) in [(paid(live), paid(Mode::Test)), (filled(live), filled(Mode::Test))] {
+            let [live, test] = [live, test].map(|entry| entry.postings);
+            assert_eq!(live.len(), test.len());
+            for (l, t) in live.iter().zip(&test) {
+                assert_eq!((l.side, l.amount), (t.side, t.amount));
+                assert_eq!(l.account == wallet, t.account == wallet);
+                assert_eq!(t.account == wallet, !t.account.to_string().starts_with("test:"));
+                assert!(l.account == wallet || !l.account.to_string().starts_with("test:"));
+            }
+        }
         // Nothing to say about a line of zero.
         assert_eq!(Entry::transfer(Mode::Live, 7, Money(5), Money(5), Money(0)).unwrap().postings.len(), 2);
     }

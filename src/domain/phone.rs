@@ -3,6 +3,9 @@
 //! Which prefixes are mobile is taken from libphonenumber's metadata for NG (version 9.0.33), whose
 //! Rust port is the oracle of the tests. Other countries, landlines and service numbers are no phone
 //! numbers here. A number is private: `Debug` shows it masked, and nothing here logs.
+//!
+//! Test mode has a hundred numbers that no network gives out. Each business has its own of them
+//! (decisions/0089): what is kept of one is never another's, nor a real number's.
 
 use std::fmt;
 
@@ -12,69 +15,94 @@ const COUNTRY: &str = "234";
 /// A longer text is no number however it is read; libphonenumber has the same limit.
 const TEXT_MAX: usize = 250;
 
-/// A mobile number, as `2348031234567`.
+/// How the numbers of test mode begin, behind the country's code; two digits follow.
+const TEST_PREFIX: &str = "00000000";
+/// How many there are.
+pub const TEST_NUMBERS: i64 = 100;
+/// How what is kept of such a number begins; the business and the number follow.
+const TEST_KEY: &str = "test/";
+
+/// A mobile number, as `2348031234567`, or one of a business's test numbers.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Phone(String);
+pub struct Phone {
+    digits: String,
+    test_of: Option<i64>,
+}
 
 /// Not a Nigerian mobile number; the text completes "The phone ...".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a Nigerian mobile number such as 08031234567 or +2348031234567")]
 pub struct NotAMobile;
 
+/// Not a number of test mode; the text completes "The phone ...".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a test number, from +2340000000000 to +2340000000099")]
+pub struct NotATestNumber;
+
 impl Phone {
     /// Reads `08031234567`, `+234 803 123 4567`, `234-803-123-4567`, `00234 (0) 803...`, `803 123 4567`.
     pub fn parse(text: &str) -> Result<Phone, NotAMobile> {
-        let text = text.trim();
-        if text.len() > TEXT_MAX {
-            return Err(NotAMobile);
+        let national = national_digits(text).ok_or(NotAMobile)?;
+        let national = national.strip_prefix('0').unwrap_or(&national);
+        if is_mobile(national) { Ok(Phone::real(national)) } else { Err(NotAMobile) }
+    }
+
+    /// Reads `+2340000000000` to `+2340000000099`, however they are written, as a number of the business.
+    pub fn parse_test(text: &str, business_id: i64) -> Result<Phone, NotATestNumber> {
+        let national = national_digits(text).ok_or(NotATestNumber)?;
+        let trunkless = national.get(national.len().saturating_sub(NATIONAL_DIGITS)..).unwrap_or_default();
+        let is_whole = national.len() == NATIONAL_DIGITS || national == format!("0{trunkless}");
+        match is_whole && is_test(trunkless) {
+            true => Ok(Phone { digits: format!("{COUNTRY}{trunkless}"), test_of: Some(business_id) }),
+            false => Err(NotATestNumber),
         }
-        let (international, rest) = match text.strip_prefix('+').or_else(|| text.strip_prefix('\u{ff0b}')) {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let mut digits = String::with_capacity(16);
-        for c in rest.chars() {
-            match c {
-                '0'..='9' => digits.push(c),
-                _ if is_separator(c) => {}
-                _ => return Err(NotAMobile),
-            }
-        }
-        let national = if international {
-            digits.strip_prefix(COUNTRY)
-        } else {
-            // Nigeria's own prefix for calls abroad is 009; most of the world writes 00.
-            let abroad =
-                ["009", "00"].iter().find_map(|prefix| digits.strip_prefix(prefix)?.strip_prefix(COUNTRY));
-            abroad
-                .or_else(|| digits.strip_prefix(COUNTRY).filter(|rest| rest.len() >= NATIONAL_DIGITS))
-                .or(Some(&digits))
-        };
-        let national = national.ok_or(NotAMobile)?;
-        let national = national.strip_prefix('0').unwrap_or(national);
-        if is_mobile(national) { Ok(Phone(format!("{COUNTRY}{national}"))) } else { Err(NotAMobile) }
+    }
+
+    fn real(national: &str) -> Phone {
+        Phone { digits: format!("{COUNTRY}{national}"), test_of: None }
+    }
+
+    /// The business whose test number it is; `None`: a real one.
+    pub fn test_of(&self) -> Option<i64> {
+        self.test_of
     }
 
     /// As answers show it: `+2348031234567`.
     pub fn e164(&self) -> String {
-        format!("+{}", self.0)
+        format!("+{}", self.digits)
     }
 
-    /// Digits alone, as messengers want it and as it is hashed and sealed: `2348031234567`.
+    /// Digits alone, as messengers want it: `2348031234567`.
     pub fn digits(&self) -> &str {
-        &self.0
+        &self.digits
     }
 
-    /// Reads what [`Phone::digits`] gave.
+    /// As it is hashed and sealed: the digits, or `test/7/2340000000001`.
+    pub fn key(&self) -> String {
+        match self.test_of {
+            None => self.digits.clone(),
+            Some(business_id) => format!("{TEST_KEY}{business_id}/{}", self.digits),
+        }
+    }
+
+    /// Reads what [`Phone::key`] gave.
+    pub fn from_key(key: &str) -> Option<Phone> {
+        let Some(of) = key.strip_prefix(TEST_KEY) else { return Phone::from_digits(key) };
+        let (business_id, digits) = of.split_once('/')?;
+        is_test(digits.strip_prefix(COUNTRY)?).then_some(())?;
+        Some(Phone { digits: digits.to_owned(), test_of: Some(business_id.parse().ok()?) })
+    }
+
+    /// Reads the [`Phone::digits`] of a real number.
     pub fn from_digits(digits: &str) -> Option<Phone> {
         let national = digits.strip_prefix(COUNTRY)?;
-        is_mobile(national).then(|| Phone(digits.to_owned()))
+        is_mobile(national).then(|| Phone::real(national))
     }
 
     /// For a page that others may see too: `+234 803 *** **67`.
     pub fn masked(&self) -> String {
-        let end = self.0.len();
-        format!("+{COUNTRY} {} *** **{}", &self.0[COUNTRY.len()..COUNTRY.len() + 3], &self.0[end - 2..])
+        let (digits, end) = (&self.digits, self.digits.len());
+        format!("+{COUNTRY} {} *** **{}", &digits[COUNTRY.len()..COUNTRY.len() + 3], &digits[end - 2..])
     }
 }
 
@@ -84,10 +112,46 @@ impl fmt::Debug for Phone {
     }
 }
 
+/// The digits of a Nigerian number without the country's code, perhaps with the trunk's zero before them.
+fn national_digits(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.len() > TEXT_MAX {
+        return None;
+    }
+    let (international, rest) = match text.strip_prefix('+').or_else(|| text.strip_prefix('\u{ff0b}')) {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let mut digits = String::with_capacity(16);
+    for c in rest.chars() {
+        match c {
+            '0'..='9' => digits.push(c),
+            _ if is_separator(c) => {}
+            _ => return None,
+        }
+    }
+    let national = if international {
+        digits.strip_prefix(COUNTRY)?
+    } else {
+        // Nigeria's own prefix for calls abroad is 009; most of the world writes 00.
+        let abroad =
+            ["009", "00"].iter().find_map(|prefix| digits.strip_prefix(prefix)?.strip_prefix(COUNTRY));
+        abroad
+            .or_else(|| digits.strip_prefix(COUNTRY).filter(|rest| rest.len() >= NATIONAL_DIGITS))
+            .unwrap_or(&digits)
+    };
+    Some(national.to_owned())
+}
+
 /// What people put between digits.
 fn is_separator(c: char) -> bool {
     matches!(c, ' ' | '-' | '.' | '(' | ')' | '/' | '\u{a0}' | '\u{2007}' | '\u{202f}' | '\u{2009}')
         || ('\u{2010}'..='\u{2015}').contains(&c)
+}
+
+fn is_test(national: &str) -> bool {
+    let last = national.strip_prefix(TEST_PREFIX);
+    last.is_some_and(|last| last.len() == 2 && last.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Ten digits with a mobile prefix: `702[0-24-9]`, `819[01]`, `70[13-9]`, `7[12]x`, `80[1-9]`, `81[0-8]`,
@@ -176,6 +240,40 @@ mod tests {
             "+234 819 212 3456",
         ] {
             assert_eq!(Phone::parse(text), Err(NotAMobile), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_number_is_one_businesss_and_no_real_one() {
+        for text in ["+2340000000007", "234 0000 000 007", "00000000007", "+234 (0) 0000000007", "0000000007"]
+        {
+            let phone = Phone::parse_test(text, 12).unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!((phone.e164().as_str(), phone.test_of()), ("+2340000000007", Some(12)), "{text}");
+            assert_eq!(phone.key(), "test/12/2340000000007");
+            assert_eq!(Phone::from_key(&phone.key()), Some(phone.clone()));
+            assert_ne!(Some(phone.clone()), Phone::parse_test(text, 13).ok());
+            assert_eq!(
+                (Phone::parse(text), Phone::from_digits(phone.digits())),
+                (Err(NotAMobile), None),
+                "{text}"
+            );
+            assert_eq!(phone.masked(), "+234 000 *** **07");
+        }
+        assert!(
+            Phone::parse_test("+2340000000000", 1).is_ok() && Phone::parse_test("+2340000000099", 1).is_ok()
+        );
+        for text in
+            ["08031234567", "+2340000000100", "+234000000007", "000000000007", "", "7", "+440000000007"]
+        {
+            assert_eq!(Phone::parse_test(text, 12), Err(NotATestNumber), "{text:?}");
+        }
+        let real = Phone::parse("08031234567").unwrap();
+        assert_eq!((real.key().as_str(), real.test_of()), ("2348031234567", None));
+        assert_eq!(Phone::from_key(&real.key()), Some(real));
+        for key in
+            ["test/12/2348031234567", "test/x/2340000000007", "test/2340000000007", "2340000000007", "test/"]
+        {
+            assert_eq!(Phone::from_key(key), None, "{key}");
         }
     }
 

@@ -19,6 +19,9 @@ pub const SEND_TIMEOUT: Duration = Duration::from_secs(8);
 /// How the ids of messages begin that only the log got.
 pub const LOG_PREFIX: &str = "log-";
 
+/// And of those to test numbers, which nobody got.
+const TEST_PREFIX: &str = "test-";
+
 /// Another adapter, such as a test's.
 pub trait Carrier: Send + Sync {
     fn send(&self, outgoing: Outgoing) -> Pin<Box<dyn Future<Output = SendOutcome> + Send + '_>>;
@@ -60,8 +63,12 @@ impl Messenger {
         matches!(self, Messenger::Log { .. })
     }
 
-    /// Sends once; never longer than [`SEND_TIMEOUT`].
+    /// Sends once; never longer than [`SEND_TIMEOUT`]. What is for a test number goes to no adapter: its business
+    /// reads it on a page.
     pub async fn send(&self, outgoing: Outgoing) -> SendOutcome {
+        if outgoing.to.test_of().is_some() {
+            return SendOutcome::Sent { provider_id: format!("{TEST_PREFIX}{}", outgoing.message_id) };
+        }
         let sending = async {
             match self {
                 Messenger::Log { shows_texts } => log(outgoing, *shows_texts),

@@ -242,6 +242,13 @@ macro_rules! wallet_debits_are_credits {
                  join entries e on e.settlement_id = s.id join postings g on g.entry_id = e.id \
                  where s.kind in ('wallet', 'topup') and g.account_kind = 'wallet' \
                  and g.account_owner <> p.wallet_id"),
+            // A test wallet moves its own business's test money, and a real one none of it.
+            ("entries", "g.entry_id", "postings g join wallets w on w.id = g.account_owner join entries e on e.id = g.entry_id \
+                 where g.account_kind = 'wallet' and (w.test_business_id is not null and coalesce(e.business_id, 0) <> w.test_business_id \
+                 or exists (select 1 from postings o where o.entry_id = g.entry_id and o.account_kind <> 'wallet' \
+                 and (substr(o.account, 1, 5) = 'test:') <> (w.test_business_id is not null)))"),
+            ("payments", "p.id", "payments p join wallets w on w.id = p.wallet_id where (p.mode = 'test') <> \
+                 (w.test_business_id is not null) or coalesce(w.test_business_id, p.business_id) <> p.business_id"),
         }
     };
 }

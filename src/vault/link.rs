@@ -127,8 +127,8 @@ impl Vault {
     }
 
     /// Under what a phone number's rows are found.
-    pub fn phone_hash(&self, digits: &str) -> [u8; 32] {
-        self.keyed("phone", digits.as_bytes())
+    pub fn phone_hash(&self, key: &str) -> [u8; 32] {
+        self.keyed("phone", key.as_bytes())
     }
 
     /// What is kept of a request that names a phone: from a plain hash the number could be guessed.

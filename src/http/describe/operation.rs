@@ -91,7 +91,7 @@ impl Tag {
             }
             Tag::Wallet => {
                 "Customers pay from a wallet that belongs to their phone number, and confirm each payment with a PIN on a \
-                 page of ours. The operator enables the wallet for each business; live keys only."
+                 page of ours. The operator enables the wallet for each business. Test keys work at once, with test numbers."
             }
             Tag::Events => {
                 "What your webhooks told, in one order that never changes: a program that lost webhooks catches up. Do not \
@@ -216,7 +216,7 @@ const WITH_BODY: &[Code] = &[
 ];
 /// With an idempotency key, and a change.
 const IDEMPOTENT: &[Code] = &[Code::RequestInProgress, Code::IdempotencyKeyReused, Code::TooManyChanges];
-const WALLET: &[Code] = &[Code::WalletNotEnabled, Code::LiveKeyRequired];
+const WALLET: &[Code] = &[Code::WalletNotEnabled];
 
 impl Operation {
     fn new(

@@ -104,7 +104,8 @@ where
         loop {
             if self.is_due {
                 self.is_due = false;
-                let told = (self.read)().await?;
+                // On the heap while it reads: a stream waits for an hour with what it needs for that alone.
+                let told = Box::pin((self.read)()).await?;
                 self.until = told.until;
                 let now = Some((told.events.clone(), told.mark));
                 if self.last != now {

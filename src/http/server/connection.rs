@@ -70,7 +70,14 @@ pub struct Connection {
 
 impl Connection {
     pub async fn serve(self, stream: TcpStream, tls: Option<Arc<Tls>>) {
-        let Some(tls) = tls else { return self.speak_http1(stream).await };
+        match tls {
+            // What a connection waits with is kept for as long as it is open, by thousands of them.
+            Some(tls) => Box::pin(self.serve_encrypted(stream, tls)).await,
+            None => self.speak_http1(stream).await,
+        }
+    }
+
+    async fn serve_encrypted(self, stream: TcpStream, tls: Arc<Tls>) {
         let shaken = tokio::select! {
             shaken = tls.accept(stream) => shaken,
             () = self.stop.cancelled() => None,
@@ -112,14 +119,15 @@ impl Connection {
             let router = ambiguity.map_or_else(|| router.clone(), ambiguous);
             let is_last = framing != Framing::Plain || ambiguity.is_some();
             let (http, under_way) = (http.clone(), requests.begin());
-            async move {
+            // The connection keeps room for it as long as it lives.
+            Box::pin(async move {
                 let mut response = middleware::answer(&http, router, peer, request.map(Body::new)).await;
                 if is_last {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 let is_streamed = response.extensions().get::<Streamed>().is_some();
                 Ok::<_, Infallible>(response.map(|body| AnswerBody::new(body, under_way, is_streamed)))
-            }
+            })
         });
         let mut connection = pin!(builder.serve_connection(io, service));
         let mut idle = bounds.idle;

@@ -277,11 +277,22 @@ pub(super) fn find_account<'a>(
         doubts.push("the account was added with --force, for a bank without a template".into());
     }
     if let Some(holder) = &facts.holder_name
+        && !reads_alike(&account.name, holder)
         && verdict(&account.name, holder, &[]) == NameVerdict::Different
     {
         doubts.push(format!("the alert shows another account holder: {holder}"));
     }
     (Some(account), doubts)
+}
+
+/// The same letters and digits in the same order. Of some names (`J & J`, `G.U.O.`) nothing is left by which people are told
+/// apart, and still they are themselves.
+fn reads_alike(ours: &str, told: &str) -> bool {
+    let plain = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let told = plain(told);
+    !told.is_empty() && plain(ours) == told
 }
 
 /// The day in the narration's digits is a day of the bank's time.
@@ -338,4 +349,21 @@ async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Res
     };
     let fresh = judge_copies(app, alert, &keys).await?;
     Ok(if alert.authenticity.counts() { fresh } else { Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reads_alike;
+
+    #[test]
+    fn a_holder_is_itself_however_little_its_name_says() {
+        for (ours, told) in
+            [("J.K. Stores", "J.K. STORES"), ("J & J", "J & J"), ("G.U.O.", "GUO"), ("Zaya", "ZAYA ")]
+        {
+            assert!(reads_alike(ours, told), "{ours} {told}");
+        }
+        for (ours, told) in [("J & J", "J & K"), ("J & J", "&"), ("&", "&"), ("G.U.O.", "G.U.O. LTD")] {
+            assert!(!reads_alike(ours, told), "{ours} {told}");
+        }
+    }
 }

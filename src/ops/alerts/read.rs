@@ -83,6 +83,11 @@ pub async fn transaction_id(app: &App, alert: &AlertRow) -> Result<Option<String
     Ok(app.store.payment(id).await?.map(|payment| payment.transaction_id))
 }
 
+/// What a business simulated in test mode, newest first.
+pub async fn simulated_alerts(app: &App, business_id: i64, limit: u32) -> Result<Vec<AlertRow>, OpError> {
+    Ok(app.store.simulated_alerts(business_id, i64::from(limit)).await?)
+}
+
 /// How many alerts wait in review, counted up to [`NAVIGATION_MAX`].
 pub async fn alerts_in_review(app: &App) -> Result<i64, OpError> {
     Ok(app.store.alerts_in_review().await?)

@@ -223,7 +223,7 @@ async fn credit(app: &App, s: &Settling<'_>, after: &Payment) -> Result<Option<C
     };
     let mut told = outbox::compose(app, &note, By::Workers).await?.steps;
     told.extend(chosen::topped_up(app, after, s.account, &AlertNote::of(s.alert)).await?);
-    let entry = Entry::topup(wallet_id, received).map_err(unbalanced)?;
+    let entry = Entry::topup(after.mode, wallet_id, after.business_id, received).map_err(unbalanced)?;
     Ok(Some(Credited { entry, guard, told }))
 }
 

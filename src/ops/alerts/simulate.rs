@@ -12,7 +12,7 @@ use crate::domain::account::{ReceivingAccount, TEST_BANK};
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::payment::{Kind, Payment};
+use crate::domain::payment::Payment;
 use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -180,10 +180,10 @@ async fn find_account(
     Ok(Err(SimulateRefused::NoAccount))
 }
 
-/// A test payment of the business, of a kind that a bank tells of.
+/// A test payment or top-up of the business.
 async fn test_payment(app: &App, business_id: i64, transaction_id: &str) -> Result<Option<Payment>, OpError> {
     let found = app.store.payment_by_transaction(business_id, transaction_id).await?;
-    Ok(found.filter(|payment| payment.mode == Mode::Test && payment.kind != Kind::Topup))
+    Ok(found.filter(|payment| payment.mode == Mode::Test))
 }
 
 /// What a person may simulate on the page of a test payment.

@@ -16,6 +16,16 @@ use crate::store::tables::acts;
 /// Who makes it, in the list of what was done.
 const MADE_BY: &str = "test mode";
 
+/// Characters of an account's name; banks have fewer, and of a very long one nobody can tell whether a payer's is another.
+const NAME_MAX: usize = 40;
+
+/// As much of a business's name as an account has, to the end of a word.
+fn short(name: &str) -> String {
+    let Some((end, _)) = name.char_indices().nth(NAME_MAX) else { return name.to_owned() };
+    let cut = &name[..end];
+    cut.rfind(' ').map_or(cut, |at| &cut[..at]).trim_end().to_owned()
+}
+
 /// The business's account; `None` once there are as many as are allowed.
 pub async fn account_of(app: &App, business_id: i64) -> Result<Option<ReceivingAccount>, OpError> {
     let is_its = |one: &&ReceivingAccount| one.is_of_test_bank() && one.business_id == Some(business_id);
@@ -44,7 +54,7 @@ pub async fn account_of(app: &App, business_id: i64) -> Result<Option<ReceivingA
             bank: TEST_BANK.into(),
             bank_name: TEST_BANK_NAME.into(),
             number: format!("{:010}", last + 1),
-            name: business.name,
+            name: short(&business.name),
             business_id: Some(business_id),
             via: None,
             mode: Mode::Test,

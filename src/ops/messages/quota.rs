@@ -23,19 +23,24 @@ pub struct OverQuota {
 /// What one message to a number uses.
 pub struct Quota {
     phone_hash: [u8; 32],
-    business_id: i64,
+    /// Under what the business's are counted: test messages are not counted among real ones.
+    business: Vec<u8>,
     now: Timestamp,
 }
 
 impl Quota {
     pub fn of(app: &App, business_id: i64, phone: &Phone) -> Quota {
-        Quota { phone_hash: phone_hash(app, phone), business_id, now: app.now() }
+        let mut business = business_id.to_be_bytes().to_vec();
+        if phone.test_of().is_some() {
+            business.extend(b"test");
+        }
+        Quota { phone_hash: phone_hash(app, phone), business, now: app.now() }
     }
 
     fn key(&self, scope: QuotaScope) -> Vec<u8> {
         match scope {
             QuotaScope::RecipientMinute | QuotaScope::RecipientDay => self.phone_hash.to_vec(),
-            QuotaScope::BusinessDay => self.business_id.to_be_bytes().to_vec(),
+            QuotaScope::BusinessDay => self.business.clone(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::words::{phone_of, words};
 use crate::app::App;
+use crate::domain::merchant::Mode;
 use crate::domain::message::{self, MessageKind};
 use crate::domain::phone::Phone;
 use crate::ops::OpError;
@@ -17,6 +18,8 @@ pub struct Listed {
     /// As sent if nobody but the log of a service in dev mode got it, else without codes and links; `None`: it
     /// cannot be made again.
     pub text: Option<String>,
+    /// The page that the message leads to; of a message to a test number alone.
+    pub link: Option<String>,
     /// Why phone or text are missing, for operators.
     pub unreadable: Option<String>,
 }
@@ -36,12 +39,18 @@ pub async fn list(app: &App, phone: Option<&Phone>, limit: u32) -> Result<(Vec<L
 }
 
 /// The newest messages of a business, for its own people: whom they went to, and of its own texts what they say. What else
-/// is in a customer's messages (links, codes, what a wallet holds) is not the business's to read.
-pub async fn of_business(app: &App, business_id: i64, limit: u32) -> Result<Vec<Listed>, OpError> {
-    let rows = app.store.messages_of_business(business_id, i64::from(limit)).await?;
+/// is in a customer's messages (links, codes, what a wallet holds) is not the business's to read; a test number's are all its own.
+pub async fn of_business(
+    app: &App,
+    business_id: i64,
+    mode: Mode,
+    limit: u32,
+) -> Result<Vec<Listed>, OpError> {
+    let is_test = mode == Mode::Test;
+    let rows = app.store.messages_of_business(business_id, is_test, i64::from(limit)).await?;
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
-        let is_own = row.kind == MessageKind::Merchant;
+        let is_own = is_test || row.kind == MessageKind::Merchant;
         let listed = listed(app, row).await?;
         all.push(Listed { text: listed.text.filter(|_| is_own), ..listed });
     }
@@ -62,9 +71,11 @@ async fn listed(app: &App, row: MessageRow) -> Result<Listed, OpError> {
     let made = told(words(app, &row).await, &mut unreadable)?;
     // By the row: the one who lists may be configured otherwise than the one who sent.
     let is_logged = row.provider_id.as_deref().is_some_and(|id| id.starts_with(LOG_PREFIX));
-    let is_whole = is_logged && app.config.server.dev;
+    let is_whole = row.is_test || is_logged && app.config.server.dev;
+    let link = made.as_ref().filter(|_| row.is_test).and_then(|made| made.link.as_ref());
+    let link = link.map(|link| link.url.to_string());
     let text = made.map(|made| if is_whole { made.text.to_string() } else { message::masked(&made.text) });
-    Ok(Listed { phone, text, unreadable, row })
+    Ok(Listed { phone, text, link, unreadable, row })
 }
 
 /// The value, or `None` with the reason; that the database is away is an error all the same.

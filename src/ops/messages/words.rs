@@ -145,7 +145,8 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let amount = payment.received.unwrap_or(payment.amount);
             let (sum, at) = (naira(amount), message::lagos_time(row.created_at));
             Ok(if row.kind == MessageKind::Topup {
-                let intent = waiting(app, row.wallet_id, now).await?;
+                let at_sending = if row.status.is_sent() { row.created_at } else { now };
+                let intent = waiting(app, row.wallet_id, at_sending).await?;
                 let merchant = merchant_name(app, intent.as_ref().map(|intent| intent.business_id)).await?;
                 let is_suspended = match row.wallet_id {
                     Some(id) => known_wallet(app, id).await?.suspended,
@@ -171,6 +172,6 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
 pub(super) fn phone_of(app: &App, row: &MessageRow) -> Result<Phone, OpError> {
     let plain = app.vault.unseal(&phone_place(row.id), &row.sealed_phone);
     let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
-    let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_digits);
+    let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_key);
     phone.ok_or_else(|| OpError::Fault(format!("message {}: its phone number is not valid", row.id)))
 }

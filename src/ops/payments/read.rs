@@ -60,8 +60,13 @@ pub struct Listed {
 }
 
 /// The newest payments of a business that came from wallets.
-pub async fn wallet_payments(app: &App, business_id: i64, limit: u32) -> Result<Vec<Payment>, OpError> {
-    Ok(app.store.wallet_payments(business_id, i64::from(limit)).await?)
+pub async fn wallet_payments(
+    app: &App,
+    business_id: i64,
+    mode: Mode,
+    limit: u32,
+) -> Result<Vec<Payment>, OpError> {
+    Ok(app.store.wallet_payments(business_id, mode, i64::from(limit)).await?)
 }
 
 /// A payment of the business, of any kind and mode; for its operators.

@@ -10,6 +10,7 @@ use crate::crash;
 use crate::domain::event::EventKind;
 use crate::domain::intent::{Intent, IntentState};
 use crate::domain::ledger::Entry;
+use crate::domain::merchant::Mode;
 use crate::domain::message::MessageKind;
 use crate::domain::money::Money;
 use crate::domain::payment::{Approval, Approver, Payment};
@@ -84,7 +85,9 @@ pub(in crate::ops) async fn settle(
                     amount = %after.amount,
                     "wallet payment approved"
                 );
-                metrics::counter!("tillbell_payments_approved_total").increment(1);
+                if after.mode == Mode::Live {
+                    metrics::counter!("tillbell_payments_approved_total").increment(1);
+                }
                 return Ok(Settled::Done);
             }
             Applied::Conflict { statement } => {
@@ -152,6 +155,7 @@ async fn unit(app: &App, d: &Debit<'_>) -> Result<Option<(Unit, Payment)>, OpErr
         undoing_alert: None,
     };
     let entry = Entry::wallet_payment(
+        after.mode,
         d.wallet.id,
         after.business_id,
         after.amount,

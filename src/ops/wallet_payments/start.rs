@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::crash;
 use crate::directory::Caller;
 use crate::domain::intent::{Intent, IntentState};
-use crate::domain::merchant::{Website, WebsiteStatus};
+use crate::domain::merchant::{Mode, Website, WebsiteStatus};
 use crate::domain::message::MessageKind;
 use crate::domain::money::Money;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
@@ -42,7 +42,8 @@ pub struct StartRequest {
     pub order_reference: String,
     pub order_summary: Option<String>,
     pub payer_name: String,
-    pub webhook_url: String,
+    /// May be missing in test mode, where events are pulled.
+    pub webhook_url: Option<String>,
     pub idempotency_key: String,
     /// Of the whole request, to know it again; keyed, because the request names a phone.
     pub fingerprint: [u8; 32],
@@ -94,15 +95,21 @@ pub async fn start_wallet_payment(
     request: &StartRequest,
 ) -> Result<Started, OpError> {
     let business_id = caller.business.id;
-    if let Some(known) = app.store.intent_by_key(business_id, &request.idempotency_key).await? {
+    let key = key_kept(caller.mode, &request.idempotency_key);
+    if let Some(known) = app.store.intent_by_key(business_id, &key).await? {
         return again(app, request, known).await;
     }
-    if app.store.wallet_business(business_id).await?.is_some_and(|row| row.stopped_at.is_some()) {
+    if caller.mode == Mode::Live
+        && app.store.wallet_business(business_id).await?.is_some_and(|row| row.stopped_at.is_some())
+    {
         return Ok(Started::Stopped);
     }
-    let website = match webhook_website(app, caller, &request.webhook_url).await? {
-        Ok(website) => website,
-        Err(refused) => return Ok(Started::Webhook(refused)),
+    let website = match &request.webhook_url {
+        None => None,
+        Some(url) => match webhook_website(app, caller, url).await? {
+            Ok(website) => website,
+            Err(refused) => return Ok(Started::Webhook(refused)),
+        },
     };
     let Some(wallet) = find(app, &request.phone).await? else { return Ok(Started::NoWallet) };
     let Some(payment) = draft(app, caller, request, &wallet, website).await? else {
@@ -112,7 +119,7 @@ pub async fn start_wallet_payment(
         return Ok(refused);
     }
     let quota = Quota::of(app, business_id, &wallet.phone);
-    let (intent, composed) = intent_of(app, request, &wallet, &payment).await?;
+    let (intent, composed) = intent_of(app, request, key.clone(), &wallet, &payment).await?;
     let token = app.vault.link_token(intent.id, &intent.nonce);
     let unit = app
         .store
@@ -137,7 +144,7 @@ pub async fn start_wallet_payment(
         }
         // The key was used at this moment; its intent is the answer to both.
         Applied::ConstraintViolation { .. } | Applied::Conflict { .. } => {
-            match app.store.intent_by_key(business_id, &request.idempotency_key).await? {
+            match app.store.intent_by_key(business_id, &key).await? {
                 Some(known) => again(app, request, known).await,
                 None => quota.used_up(app).await?.map(Started::OverQuota).ok_or(OpError::Contended),
             }
@@ -146,11 +153,20 @@ pub async fn start_wallet_payment(
 }
 
 /// What was answered to the request with this idempotency key, which is known to have been answered well.
-pub async fn started_before(app: &App, business_id: i64, key: &str) -> Result<StartedPayment, OpError> {
+pub async fn started_before(app: &App, caller: &Caller, key: &str) -> Result<StartedPayment, OpError> {
     let gone = || OpError::Fault("an answered wallet payment is missing".into());
-    let intent = app.store.intent_by_key(business_id, key).await?.ok_or_else(gone)?;
+    let key = key_kept(caller.mode, key);
+    let intent = app.store.intent_by_key(caller.business.id, &key).await?.ok_or_else(gone)?;
     let payment = app.store.payment(intent.payment_id).await?.ok_or_else(gone)?;
     Ok(started(app, intent, payment.transaction_id, true))
+}
+
+/// Under what an intent is found again. A key is one line, so one of test mode and a live one never meet.
+fn key_kept(mode: Mode, key: &str) -> String {
+    match mode {
+        Mode::Live => key.to_owned(),
+        Mode::Test => format!("test\n{key}"),
+    }
 }
 
 fn started(app: &App, intent: Intent, transaction_id: String, again: bool) -> StartedPayment {
@@ -230,7 +246,7 @@ async fn draft(
         schedule,
         payer_name: request.payer_name.clone(),
         payer: PayerDetails::default(),
-        webhook_url: Some(request.webhook_url.clone()),
+        webhook_url: request.webhook_url.clone(),
         website_id: website.map(|site| site.id),
         account_id: None,
         till_user_id: None,
@@ -263,6 +279,7 @@ fn may_pay(app: &App, wallet: &Wallet, amount: Money) -> Option<Started> {
 async fn intent_of(
     app: &App,
     request: &StartRequest,
+    idempotency_key: String,
     wallet: &Wallet,
     payment: &Payment,
 ) -> Result<(Intent, Composed), OpError> {
@@ -291,7 +308,7 @@ async fn intent_of(
         order_reference: request.order_reference.clone(),
         order_summary: request.order_summary.clone(),
         link_base: format!("{}{PAGES}", app.public_url()),
-        idempotency_key: request.idempotency_key.clone(),
+        idempotency_key,
         fingerprint: request.fingerprint.to_vec(),
         message_id: composed.message_id,
         created_at: payment.created_at,

@@ -4,7 +4,7 @@
 //! business may ask about a wallet goes through here too. Changes by operators are in `wallet_desk`.
 
 use crate::app::App;
-use crate::domain::phone::Phone;
+use crate::domain::phone::{Phone, TEST_NUMBERS};
 use crate::domain::wallet::{Tier, TierLimits, Wallet};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::wallets::{self, WalletRow};
@@ -23,7 +23,7 @@ fn place(wallet_id: i64) -> String {
 
 /// Under what a number's rows are found.
 pub fn phone_hash(app: &App, phone: &Phone) -> [u8; 32] {
-    app.vault.phone_hash(phone.digits())
+    app.vault.phone_hash(&phone.key())
 }
 
 /// The limits of a wallet's tier.
@@ -35,6 +35,12 @@ pub fn limits(app: &App, wallet: &Wallet) -> TierLimits {
 pub async fn find(app: &App, phone: &Phone) -> Result<Option<Wallet>, OpError> {
     let row = app.store.wallet_row_by_phone(&phone_hash(app, phone)).await?;
     row.map(|row| opened(app, row)).transpose()
+}
+
+/// The test wallets of a business: one for each of its hundred numbers at most.
+pub async fn of_tests(app: &App, business_id: i64) -> Result<Vec<Wallet>, OpError> {
+    let rows = app.store.test_wallets(business_id, TEST_NUMBERS).await?;
+    rows.into_iter().map(|row| opened(app, row)).collect()
 }
 
 pub async fn wallet(app: &App, id: i64) -> Result<Option<Wallet>, OpError> {
@@ -56,9 +62,9 @@ pub async fn ensure(app: &App, phone: &Phone) -> Result<Ensured, OpError> {
         let id = app.store.id(IdKind::Wallet).await?;
         let sealed = app
             .vault
-            .seal(&place(id), phone.digits().as_bytes(), app.random.as_ref())
+            .seal(&place(id), phone.key().as_bytes(), app.random.as_ref())
             .map_err(|error| OpError::Fault(error.to_string()))?;
-        let step = wallets::add(id, sealed, &hash, Tier::FIRST.number(), app.now());
+        let step = wallets::add(id, sealed, &hash, phone.test_of(), Tier::FIRST.number(), app.now());
         match app.store.apply(app.store.unit(id).await?.step(step)).await? {
             Applied::Done(_) => {
                 tracing::info!(wallet = id, "wallet made");
@@ -76,7 +82,7 @@ fn opened(app: &App, row: WalletRow) -> Result<Wallet, OpError> {
     let broken = |what: &str| OpError::Fault(format!("wallet {}: {what}", row.id));
     let plain =
         app.vault.unseal(&place(row.id), &row.sealed_phone).map_err(|error| broken(&error.to_string()))?;
-    let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_digits);
+    let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_key);
     Ok(Wallet {
         id: row.id,
         phone: phone.ok_or_else(|| broken("its phone number is not valid"))?,

@@ -56,6 +56,10 @@ statements! {
     ADD_KEY: insert(alert_keys) { kind: Text, key: Text, alert_id: Int }
     ADD_MAIL: insert(mails) { alert_id: Int, raw: Bytes, kept_until_at: Int, digest: Bytes }
     BY_ID: query { concat!("select ", columns!(), " from alerts where id = $1") }
+    SIMULATED: query {
+        concat!("select ", columns!(), " from alerts where simulated_for = $1 \
+                 order by first_seen_at desc, id desc limit $2")
+    }
     KEY_OWNER: query { "select alert_id from alert_keys where kind = $1 and key = $2" }
     DECIDED: query {
         "update alerts set status = $3, reason = $4, evidence = $5, decided_at = $6, version = version + 1 \
@@ -427,6 +431,12 @@ impl Store {
     pub async fn has_undecided_alerts(&self, account_id: i64) -> Result<bool, StoreError> {
         let row = self.read_one(&UNDECIDED_ON_ACCOUNT, vec![account_id.into()]).await?;
         Ok(row.map_or(Ok(0), |row| row.single_int("alerts"))? > 0)
+    }
+
+    /// What a business simulated, newest first.
+    pub async fn simulated_alerts(&self, business_id: i64, limit: i64) -> Result<Vec<AlertRow>, StoreError> {
+        let rows = self.read(&SIMULATED, vec![business_id.into(), limit.into()]).await?;
+        rows.into_iter().map(decode).collect()
     }
 
     /// Newest first, by the time they were first seen.

@@ -33,9 +33,9 @@ statements! {
         concat!("select ", columns!(), " from payment_intents where state = 'pending_pin' and expires_at <= $1 \
                  and expires_at > $2 order by expires_at limit $3")
     }
-    OPEN_OF_WALLET: query {
+    WAITING_AT: query {
         concat!("select ", columns!(), " from payment_intents where wallet_id = $1 and created_at > $2 and created_at <= $3 \
-                 and state = 'pending_pin' and expires_at > $3 order by created_at desc limit 1")
+                 and (ended_at is null or ended_at > $3) and expires_at > $3 order by created_at desc limit 1")
     }
     TAKE_PLACE: query {
         "update payment_intents set tries = tries + 1 \
@@ -59,7 +59,7 @@ statements! {
          where id = $1 and state = 'pending_pin' and tries > wrong_tries"
     }
     ADD_TRY: insert(pin_tries) {
-        id: Int, wallet_id: Int, business_id: Int, intent_id: Int, outcome: Text, is_cleared: Int, tried_at: Int,
+        id: Int, wallet_id: Int, business_id: Int, intent_id: Int, is_test: Int, outcome: Text, is_cleared: Int, tried_at: Int,
         form_key: Bytes
     }
     TRY_WAS_WRONG: query { "update pin_tries set outcome = 'wrong' where id = $1 and outcome = 'open'" }
@@ -89,7 +89,7 @@ statements! {
            select case when wrong < $5 then wrong else $5 end as wrong, running from ( \
              select sum(case when outcome = 'wrong' or id = $4 then 1 else 0 end) as wrong, \
              sum(case when outcome = 'open' and id <> $4 and tried_at > $3 then 1 else 0 end) as running \
-             from pin_tries where business_id = $1 and tried_at > $2 group by wallet_id) as all_of_one) as counted"
+             from pin_tries where business_id = $1 and tried_at > $2 and is_test = 0 group by wallet_id) as all_of_one) as counted"
     }
     ADD_CODE: insert(pin_codes) {
         id: Int, wallet_id: Int, intent_id: Int, nonce: Bytes, tries: Int, created_at: Int, expires_at: Int,
@@ -225,12 +225,13 @@ pub fn complete(intent_id: i64, now: Timestamp) -> Step {
 }
 
 /// Notes a try before it is checked; refused when the same form has one that was wrong or is being checked.
-pub fn add_try(id: i64, intent: &Intent, form: Option<&FormKey>, now: Timestamp) -> Step {
+pub fn add_try(id: i64, intent: &Intent, is_test: bool, form: Option<&FormKey>, now: Timestamp) -> Step {
     Step::insert(ADD_TRY {
         id: id.into(),
         wallet_id: intent.wallet_id.into(),
         business_id: intent.business_id.into(),
         intent_id: intent.id.into(),
+        is_test: i64::from(is_test).into(),
         outcome: "open".into(),
         is_cleared: 0.into(),
         tried_at: now.into(),
@@ -315,14 +316,14 @@ impl Store {
         self.read_one(&BY_KEY, vec![business_id.into(), key.into()]).await?.map(decode).transpose()
     }
 
-    /// The newest intent of a wallet that may be confirmed now.
-    pub async fn open_intent_of_wallet(
+    /// The newest intent of a wallet that could be confirmed at that time.
+    pub async fn intent_waiting_at(
         &self,
         wallet_id: i64,
         now: Timestamp,
     ) -> Result<Option<Intent>, StoreError> {
         let params = vec![wallet_id.into(), (now - LINK_LIFETIME_MAX).into(), now.into()];
-        self.read_one(&OPEN_OF_WALLET, params).await?.map(decode).transpose()
+        self.read_one(&WAITING_AT, params).await?.map(decode).transpose()
     }
 
     /// Waiting intents whose time ended between two times, oldest first.

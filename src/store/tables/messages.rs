@@ -14,7 +14,7 @@ const FORGET_MAX: i64 = 1_000;
 
 macro_rules! columns {
     () => {
-        "id, business_id, wallet_id, phone, kind, subject_id, text, status, error, provider_id, attempts, \
+        "id, business_id, wallet_id, phone, kind, subject_id, text, is_test, status, error, provider_id, attempts, \
          created_at, valid_until_at, updated_at"
     };
 }
@@ -22,7 +22,7 @@ macro_rules! columns {
 statements! {
     ADD: insert(messages) {
         id: Int, business_id: Int, wallet_id: Int, phone: Bytes, phone_hash: Bytes, kind: Text, subject_id: Int,
-        text: Bytes, status: Text, attempts: Int, created_at: Int, valid_until_at: Int, updated_at: Int
+        text: Bytes, is_test: Int, status: Text, attempts: Int, created_at: Int, valid_until_at: Int, updated_at: Int
     }
     BY_ID: query { concat!("select ", columns!(), " from messages where id = $1") }
     BY_PROVIDER: query { concat!("select ", columns!(), " from messages where provider_id = $1") }
@@ -33,7 +33,12 @@ statements! {
         concat!("select ", columns!(), " from messages where phone_hash = $1 order by created_at desc, id desc limit $2")
     }
     LIST_OF_BUSINESS: query {
-        concat!("select ", columns!(), " from messages where business_id = $1 order by created_at desc, id desc limit $2")
+        concat!("select ", columns!(), " from messages where business_id = $1 and is_test = 0 \
+                 order by created_at desc, id desc limit $2")
+    }
+    LIST_OF_TESTS: query {
+        concat!("select ", columns!(), " from messages where business_id = $1 and is_test = 1 \
+                 order by created_at desc, id desc limit $2")
     }
     STATUS_OF: query {
         "select status from messages where phone_hash = $1 and created_at >= $2 and kind = $3 and subject_id = $4 \
@@ -87,6 +92,8 @@ pub struct MessageRow {
     pub subject_id: i64,
     /// A merchant's own text.
     pub sealed_text: Option<Vec<u8>>,
+    /// To a number of test mode: shown to the business, sent to nobody.
+    pub is_test: bool,
     pub status: MessageStatus,
     pub error: Option<String>,
     pub provider_id: Option<String>,
@@ -106,6 +113,7 @@ fn decode(row: Row) -> Result<MessageRow, StoreError> {
         kind: r.word("kind", MessageKind::parse)?,
         subject_id: r.int("subject_id")?,
         sealed_text: r.opt_bytes("text")?,
+        is_test: r.flag("is_test")?,
         status: r.word("status", MessageStatus::parse)?,
         error: r.opt_text("error")?,
         provider_id: r.opt_text("provider_id")?,
@@ -127,6 +135,7 @@ pub fn add(message: &MessageRow, phone_hash: &[u8]) -> Step {
         kind: message.kind.as_str().into(),
         subject_id: message.subject_id.into(),
         text: message.sealed_text.as_deref().into(),
+        is_test: i64::from(message.is_test).into(),
         status: message.status.as_str().into(),
         attempts: message.attempts.into(),
         created_at: message.created_at.into(),
@@ -260,13 +269,15 @@ impl Store {
         rows.into_iter().map(decode).collect()
     }
 
-    /// The newest messages that a business had sent, or that its payments brought about.
+    /// The newest messages of a mode that a business had sent, or that its payments brought about.
     pub async fn messages_of_business(
         &self,
         business_id: i64,
+        is_test: bool,
         limit: i64,
     ) -> Result<Vec<MessageRow>, StoreError> {
-        let rows = self.read(&LIST_OF_BUSINESS, vec![business_id.into(), limit.into()]).await?;
+        let list = if is_test { &LIST_OF_TESTS } else { &LIST_OF_BUSINESS };
+        let rows = self.read(list, vec![business_id.into(), limit.into()]).await?;
         rows.into_iter().map(decode).collect()
     }
 

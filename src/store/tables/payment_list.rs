@@ -52,6 +52,10 @@ statements! {
         concat!("select ", columns!(), " from payments where business_id = $1 and kind = 'wallet' and mode = 'live' \
                  order by created_at desc, id desc limit $2")
     }
+    OF_TEST_WALLETS: query {
+        concat!("select ", columns!(), " from payments where business_id = $1 and kind = 'wallet' and mode = 'test' \
+                 order by created_at desc, id desc limit $2")
+    }
     LIST: query { listed!("") }
     LIST_STATUS: query { listed!(" and status = $8") }
     LIST_WEBSITE: query { listed!(" and website_id = $8") }
@@ -119,8 +123,17 @@ impl Page {
 
 impl Store {
     /// The newest wallet payments of a business.
-    pub async fn wallet_payments(&self, business_id: i64, limit: i64) -> Result<Vec<Payment>, StoreError> {
-        let rows = self.read(&OF_WALLETS, vec![business_id.into(), limit.into()]).await?;
+    pub async fn wallet_payments(
+        &self,
+        business_id: i64,
+        mode: Mode,
+        limit: i64,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let list = match mode {
+            Mode::Live => &OF_WALLETS,
+            Mode::Test => &OF_TEST_WALLETS,
+        };
+        let rows = self.read(list, vec![business_id.into(), limit.into()]).await?;
         rows.into_iter().map(decode).collect()
     }
 

@@ -18,10 +18,13 @@ macro_rules! columns {
 
 statements! {
     ADD: insert(wallets) {
-        id: Int, phone: Bytes, phone_hash: Bytes, tier: Int, is_suspended: Int, pin_version: Int, balance_kobo: Int,
+        id: Int, phone: Bytes, phone_hash: Bytes, test_business_id: Int, tier: Int, is_suspended: Int, pin_version: Int, balance_kobo: Int,
         spent_day: Int, spent_kobo: Int, pin_clock: Int, created_at: Int, updated_at: Int, version: Int
     }
     BY_ID: query { concat!("select ", columns!(), " from wallets where id = $1") }
+    OF_TESTS: query {
+        concat!("select ", columns!(), " from wallets where test_business_id = $1 order by id limit $2")
+    }
     BY_PHONE: query { concat!("select ", columns!(), " from wallets where phone_hash = $1") }
     SPEND: query {
         "update wallets set spent_kobo = case when spent_day >= $5 then spent_kobo else 0 end + $2, \
@@ -115,13 +118,22 @@ fn decode(row: Row) -> Result<WalletRow, StoreError> {
     })
 }
 
-/// A new wallet: empty, active, without a PIN. A second one of the same phone is refused.
-pub fn add(id: i64, sealed_phone: Vec<u8>, phone_hash: &[u8], tier: i64, now: Timestamp) -> Step {
+/// A new wallet: empty, active, without a PIN; of a business's test mode, or a real one. A second one of the same phone is
+/// refused.
+pub fn add(
+    id: i64,
+    sealed_phone: Vec<u8>,
+    phone_hash: &[u8],
+    test_of: Option<i64>,
+    tier: i64,
+    now: Timestamp,
+) -> Step {
     let zero = || 0.into();
     Step::insert(ADD {
         id: id.into(),
         phone: sealed_phone.into(),
         phone_hash: phone_hash.into(),
+        test_business_id: test_of.into(),
         tier: tier.into(),
         is_suspended: zero(),
         pin_version: zero(),
@@ -324,6 +336,12 @@ impl Store {
     }
 
     /// Credits of the same amount after a time.
+    /// The test wallets of a business, oldest first.
+    pub async fn test_wallets(&self, business_id: i64, limit: i64) -> Result<Vec<WalletRow>, StoreError> {
+        let rows = self.read(&OF_TESTS, vec![business_id.into(), limit.into()]).await?;
+        rows.into_iter().map(decode).collect()
+    }
+
     pub async fn wallet_credits_like(
         &self,
         wallet_id: i64,

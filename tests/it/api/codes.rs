@@ -53,7 +53,6 @@ pub const WALLET: &[&str] = &[
     "business_quota_exceeded",
     "daily_limit_exceeded",
     "insufficient_balance",
-    "live_key_required",
     "message_not_sent",
     "message_outcome_unknown",
     "not_a_bank_transfer",
@@ -72,7 +71,7 @@ const PAYOUTS: &[&str] =
 /// Those of events, too.
 const EVENTS: &[&str] = &["event_not_found", "event_superseded", "event_too_old"];
 /// And those of test mode.
-const TEST_MODE: &[&str] = &["test_key_required"];
+const TEST_MODE: &[&str] = &["live_key_required", "test_key_required"];
 pub const WHATSAPP: &[&str] = &["notice_invalid", "service_busy", "signature_wrong", "verify_token_wrong"];
 /// Codes that no test over HTTP can bring about, and why.
 const NOT_DRIVEN: &[(&str, &str)] = &[

@@ -17,6 +17,7 @@ fn listen(args: &[&str]) -> Child {
         .arg("listen")
         .args(args)
         .env_clear()
+        .env("TILLBELL_CONFIG", "nowhere.toml")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -82,6 +83,16 @@ on_both! {
         let (is_good, out, err) = ended(child).await;
         assert!(is_good, "{err}");
         assert_eq!(out.lines().filter(|line| line.starts_with("payment.approved") && line.contains("HTTP 200")).count(), 3, "{out}");
+        // Again from a place on, with whatever configuration the folder is thought to have.
+        let after = received[0].header("webhook-id");
+        let again = listen(&["--url", &base, "--key", &key, "--forward", &forward, "--count", "2", "--after", after]);
+        let (is_good, _, err) = ended(again).await;
+        assert!(is_good, "{err}");
+        let received = program.wait_for(5, DEADLINE).await;
+        assert_eq!(received[3].body, received[1].body);
+        let unknown = listen(&["--url", &base, "--key", &key, "--forward", &forward, "--after", "msg_nobody's"]);
+        let (is_good, _, err) = ended(unknown).await;
+        assert!(!is_good && err.contains("HTTP 4"), "{err}");
         world.running.stop().await;
     }
 

@@ -4,4 +4,5 @@ mod on_pages;
 mod realms;
 mod simulating;
 mod thieves;
+mod wallets;
 mod world;

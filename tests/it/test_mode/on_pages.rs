@@ -156,7 +156,7 @@ on_both! {
         let caller = Caller { business, ..shops.shop.caller.clone() };
         let request = StartRequest {
             phone, base: Money(200_000), order_reference: "ORDER 7".into(), order_summary: None,
-            payer_name: "Ifeoma Danladi".into(), webhook_url: hook, idempotency_key: "k-7".into(), fingerprint: [7; 32],
+            payer_name: "Ifeoma Danladi".into(), webhook_url: Some(hook), idempotency_key: "k-7".into(), fingerprint: [7; 32],
         };
         let Started::Waiting(started) = start_wallet_payment(app, &caller, &request).await.unwrap() else {
             panic!("not started")

@@ -54,6 +54,23 @@ on_both! {
         w.audited().await;
     }
 
+    async fn a_shop_may_be_called_what_it_likes(db: TestDatabase) {
+        let w = World::new(db).await;
+        let long = "The Honourable Fabrics, Adire, Lace and Ankara Trading Company of Balogun Market and Environs";
+        for (n, called) in ["J.K. Stores", "J & J", "X", "Shop A", "Dr A. O.", long].into_iter().enumerate() {
+            let other = w.server.shop(&format!("shop{n}.example")).await;
+            w.server.change(other.id, |change| change.name = Some(called.to_owned())).await;
+            let key = w.server.key(other.id, Mode::Test).await;
+            for (k, bank) in ["testbank", "gtbank", "access", "zenith"].into_iter().enumerate() {
+                let payment = w.payment_of(&other, &key, 5_000 + 300 * k as i64, &name(k)).await;
+                let mail = with(exact(&payment), json!({ "bank": bank }));
+                let done = w.server.json("POST", &key, SIMULATE, &mail.to_string()).await.json();
+                assert_eq!(done["data"]["outcome"], "matched", "{called} at {bank}: {done}");
+            }
+        }
+        w.audited().await;
+    }
+
     async fn what_does_not_fit_is_told_as_it_is(db: TestDatabase) {
         let w = World::new(db).await;
         for (naira, change, outcome, part) in [

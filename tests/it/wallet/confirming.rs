@@ -100,7 +100,7 @@ on_both! {
         add_website(&w.t.app, "test", &site).await.unwrap().unwrap();
         w.t.app.directory.forget();
         w.funded(20_000).await;
-        let request = StartRequest { webhook_url: receiver.url("/wallet"), ..w.request(5_000, "k-1") };
+        let request = StartRequest { webhook_url: Some(receiver.url("/wallet")), ..w.request(5_000, "k-1") };
         let Started::Waiting(started) = w.try_start(&request).await else { panic!("not started") };
         let link = token(&started);
         w.set_pin(&link, PIN).await;
@@ -249,7 +249,7 @@ on_both! {
         super::stopped::twenty_wrong(&w, 1).await;
         let refused = w.try_start(&w.request(100, "k-9")).await;
         assert!(matches!(refused, Started::Stopped), "{refused:?}");
-        let request = StartRequest { webhook_url: "https://kente.example/hook".into(), ..w.request(100, "k-9") };
+        let request = StartRequest { webhook_url: Some("https://kente.example/hook".into()), ..w.request(100, "k-9") };
         let elsewhere = start_wallet_payment(&w.t.app, &other.caller, &request).await.unwrap();
         assert!(matches!(elsewhere, Started::Waiting(_)), "another business goes on");
         w.enabled(&w.shop, HOOK).await;

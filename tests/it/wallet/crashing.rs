@@ -105,7 +105,7 @@ fn request(key: &str) -> StartRequest {
         order_reference: "ORDER".into(),
         order_summary: None,
         payer_name: "Ifeoma Danladi".into(),
-        webhook_url: HOOK.into(),
+        webhook_url: Some(HOOK.into()),
         idempotency_key: key.into(),
         fingerprint: [7; 32],
     }

@@ -103,7 +103,7 @@ on_both! {
         let shop = w.enabled(&w.shop, old).await;
         let (_, first) = w.ready(20_000, 5_000).await;
         let start = async |key: &str| {
-            let request = StartRequest { webhook_url: "https://TILL.example:443/in".into(), ..w.request(3_000, key) };
+            let request = StartRequest { webhook_url: Some("https://TILL.example:443/in".into()), ..w.request(3_000, key) };
             start_wallet_payment(app, &shop.caller, &request).await.unwrap()
         };
         assert!(matches!(start("k-2").await, Started::Waiting(_)));

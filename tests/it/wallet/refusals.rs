@@ -138,6 +138,7 @@ on_both! {
         let waiting = start_to("https://waiting.example/own?a=1", "k-2").await;
         waiting.fails(400, "one that is saved for your business");
         let test_key = server.key(shop.id, Mode::Test).await;
-        server.json("POST", &test_key, &format!("{WALLET}/pay/start"), &start_body("")).await.fails(403, "live keys");
+        let refused = server.json("POST", &test_key, &format!("{WALLET}/pay/start"), &start_body("")).await.fails(422, "");
+        assert!(refused["errors"]["phone"][0].as_str().unwrap().contains("test number"), "{refused}");
     }
 }

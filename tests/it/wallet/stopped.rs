@@ -206,7 +206,7 @@ on_both! {
         let other = w.enabled(&other, "https://kente.example/hook").await;
         let (_, first) = w.ready(20_000, 100).await;
         let second = token(&w.begin(100, "k-2").await);
-        let request = StartRequest { webhook_url: "https://kente.example/hook".into(), ..w.request(100, "k-3") };
+        let request = StartRequest { webhook_url: Some("https://kente.example/hook".into()), ..w.request(100, "k-3") };
         let third = match start_wallet_payment(&w.t.app, &other.caller, &request).await.unwrap() {
             Started::Waiting(started) => token(&started),
             other => panic!("{other:?}"),

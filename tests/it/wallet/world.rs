@@ -165,7 +165,7 @@ impl World {
             order_reference: format!("ORDER {key}"),
             order_summary: Some("2 x ankara\n1 x gele".into()),
             payer_name: "Ifeoma Danladi".into(),
-            webhook_url: HOOK.into(),
+            webhook_url: Some(HOOK.into()),
             idempotency_key: key.into(),
             fingerprint: [7; 32],
         }

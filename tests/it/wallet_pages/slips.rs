@@ -157,7 +157,7 @@ on_both! {
         };
         let second = add_website(app, "test", &new).await.unwrap().unwrap();
         app.directory.forget();
-        let request = StartRequest { webhook_url: hook.into(), ..site.w.request(100, "k-2") };
+        let request = StartRequest { webhook_url: Some(hook.into()), ..site.w.request(100, "k-2") };
         let Started::Waiting(started) = site.w.try_start(&request).await else { panic!("not started") };
         let lace = token(&started);
         let paid = site.pay(&lace, PIN).await;

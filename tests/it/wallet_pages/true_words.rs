@@ -175,7 +175,7 @@ on_both! {
         site.w.funded(20_000).await;
         let other = site.w.t.merchant("kente.example").await;
         let other = site.w.enabled(&other, "https://kente.example/hook").await;
-        let request = StartRequest { webhook_url: "https://kente.example/hook".into(), ..site.w.request(100, "k-3") };
+        let request = StartRequest { webhook_url: Some("https://kente.example/hook".into()), ..site.w.request(100, "k-3") };
         let elsewhere = match start_wallet_payment(&site.w.t.app, &other.caller, &request).await.unwrap() {
             Started::Waiting(started) => token(&started),
             other => panic!("{other:?}"),

@@ -58,7 +58,7 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 
 async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Answer, ApiError> {
     let mut check = Checker::new(fields);
-    let phone = phone(&mut check);
+    let phone = phone(&mut check, &entered.admitted.caller);
     let text = multiline(&mut check, fields, "message", MESSAGE_MAX, true);
     let (Some(phone), Some(text)) = (phone, &text) else {
         if let Some(why) = text.and_then(|text| refusal(&http.app, &text)) {

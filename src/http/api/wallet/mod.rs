@@ -1,8 +1,8 @@
 //! The wallet's routes: one file each, and what they have in common.
 //!
-//! POST only, under a prefix that the operator chooses, counted against two limits (60 and 30 a minute). Only
-//! live keys of businesses with the feature are admitted: there are no test wallets, and a test key must not
-//! move real money. All others get a 403 before their body is judged.
+//! POST only, under a prefix that the operator chooses, counted against two limits (60 and 30 a minute). Live keys
+//! need a business with the feature, else they get a 403 before their body is judged; test keys work at once, with
+//! the test numbers of their business alone (decisions/0089).
 
 pub mod ensure;
 pub mod lookup;
@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use super::once::{self, Begun};
 use super::{Admitted, Answer, Received, admit_to};
+use crate::directory::Caller;
 use crate::domain::impostor::{Impostor, OwnHost};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
@@ -40,8 +41,8 @@ use crate::wire::JsonMoney;
 const PHONE_MAX: usize = 40;
 /// Characters of a payer's name (contract/limits.md#x6).
 const PAYER_NAME_MAX: usize = 120;
+const TEST_NUMBER: &str = "must be a real number: this is a test number, which only test keys use";
 const OFF: &str = "Wallets are not enabled for this business; ask the operator";
-const LIVE_ONLY: &str = "Wallet routes accept live keys only";
 
 /// An admitted request.
 struct Entered {
@@ -72,7 +73,7 @@ where
 {
     answer(http, request, route, async |entered, fields| {
         let mut check = Checker::new(fields);
-        let Some(phone) = phone(&mut check) else {
+        let Some(phone) = phone(&mut check, &entered.admitted.caller) else {
             return Err(once::invalid(&entered.received, check.problems));
         };
         let claim = match replay::begin(http, entered, fields, &phone).await? {
@@ -91,27 +92,22 @@ async fn enter(http: &Http, request: Request, route: &'static str) -> Result<Ent
         let fields = received.fields();
         admit_to(http, &received, &fields, route, Group::Wallet).await?
     };
-    let refused = match (admitted.caller.business.wallet_enabled, admitted.caller.mode) {
-        (false, _) => Some((Code::WalletNotEnabled, OFF)),
-        (true, Mode::Test) => Some((Code::LiveKeyRequired, LIVE_ONLY)),
-        (true, Mode::Live) => None,
-    };
-    match refused {
-        Some((code, why)) => Err(admitted.respond(http, Err(ApiError::new(code, why)))),
-        None => Ok(Entered { received, admitted }),
+    if admitted.caller.mode == Mode::Live && !admitted.caller.business.wallet_enabled {
+        return Err(admitted.respond(http, Err(ApiError::new(Code::WalletNotEnabled, OFF))));
     }
+    Ok(Entered { received, admitted })
 }
 
-/// The required field `phone`.
-fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
+/// The required field `phone`: a real number with a live key, one of the business's test numbers with a test key.
+fn phone(check: &mut Checker<'_, '_>, caller: &Caller) -> Option<Phone> {
     let text = check.required_text("phone", PHONE_MAX)?;
-    match Phone::parse(&text) {
-        Ok(phone) => Some(phone),
-        Err(problem) => {
-            check.problems.complain("phone", FieldCode::InvalidPhone, &problem.to_string());
-            None
-        }
-    }
+    let test = Phone::parse_test(&text, caller.business.id);
+    let read = match caller.mode {
+        Mode::Live if test.is_ok() => Err(TEST_NUMBER.to_owned()),
+        Mode::Live => Phone::parse(&text).map_err(|problem| problem.to_string()),
+        Mode::Test => test.map_err(|problem| format!("{problem}, because this is a test key")),
+    };
+    read.map_err(|problem| check.problems.complain("phone", FieldCode::InvalidPhone, &problem)).ok()
 }
 
 /// The required payer's name: at least one letter.
@@ -215,8 +211,8 @@ fn over_quota(http: &Http, over: OverQuota) -> ApiError {
 
 /// The field `phone`, as callers are told of it.
 fn phone_field() -> Field {
-    let about =
-        "A Nigerian mobile number in any common form: `08031234567`, `+234 803 123 4567`, `2348031234567`.";
+    let about = "A Nigerian mobile number in any common form: `08031234567`, `+234 803 123 4567`, `2348031234567`. \
+                 With a test key, one of your test numbers: `+2340000000000` to `+2340000000099`.";
     Field::text("phone", PHONE_MAX, about).required()
 }
 

@@ -74,7 +74,7 @@ struct TopupBody {
 
 async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Answer, ApiError> {
     let mut check = Checker::new(fields);
-    let phone = phone(&mut check);
+    let phone = phone(&mut check, &entered.admitted.caller);
     let amount = check.amount("amount", http.app.config.payments.max_amount);
     let payer_name = payer_name(&mut check);
     honest(http, &mut check, "payer_name", payer_name.as_deref(), check_line);

@@ -1,5 +1,5 @@
 //! `/dashboard/wallet`: whether customers may pay from a wallet, and who switches that on; the newest wallet payments and
-//! messages.
+//! messages. In test mode the business's test wallets, and what is sent to their numbers: links and codes included.
 
 use askama::Template;
 use axum::response::Response;
@@ -10,6 +10,7 @@ use super::payments::{address, marks};
 use crate::domain::message::{MessageKind, MessageStatus};
 use crate::domain::payment::Payment;
 use crate::domain::phone::Phone;
+use crate::domain::wallet::{self as domain, WalletStatus};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
@@ -22,6 +23,7 @@ use crate::ops::OpError;
 use crate::ops::merchants::businesses::business_standing;
 use crate::ops::messages::shown::{Listed, of_business};
 use crate::ops::payments::read::wallet_payments;
+use crate::ops::wallets::find::of_tests;
 
 #[derive(Template)]
 #[template(path = "dashboard/wallet.html")]
@@ -32,8 +34,8 @@ struct Wallet {
     /// Since when wallet payments are stopped.
     stopped: Option<Text>,
     contact: Text,
-    /// Under test data: wallets know live keys alone.
-    is_test: bool,
+    /// Those of test mode; `None` among live data.
+    wallets: Option<Rows>,
     payments: Rows,
     messages: Rows,
     all_payments: String,
@@ -48,16 +50,21 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let is_on = standing.business.wallet_enabled;
     let stopped = standing.wallet_stopped_at.map(|at| ask.zone().time(at).text);
     let badge = match (is_on, &stopped) {
+        _ if here.is_test() => Badge::new(Tone::Good, "On for test keys"),
         (true, None) => Badge::new(Tone::Good, "On"),
         (true, Some(_)) => Badge::new(Tone::Bad, "Stopped"),
         (false, _) => Badge::new(Tone::Muted, "Off"),
     };
-    let (paid, sent) = match is_on && !here.is_test() {
+    let (paid, sent) = match is_on || here.is_test() {
         true => tokio::try_join!(
-            wallet_payments(ask.app(), here.id(), SHOWN),
-            of_business(ask.app(), here.id(), SHOWN)
+            wallet_payments(ask.app(), here.id(), here.mode, SHOWN),
+            of_business(ask.app(), here.id(), here.mode, SHOWN)
         )?,
         false => (Vec::new(), Vec::new()),
+    };
+    let wallets = match here.is_test() {
+        true => Some(test_wallets(ask, &of_tests(ask.app(), here.id()).await?)),
+        false => None,
     };
     let page = Wallet {
         frame: frame(ask, here, "Wallet", DASHBOARD_WALLET),
@@ -65,9 +72,9 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         is_on,
         stopped: stopped.map(Text::from),
         contact: (&ask.http.brand.contact).into(),
-        is_test: here.is_test(),
+        wallets,
         payments: payments(ask, here, &paid),
-        messages: messages(ask, &sent),
+        messages: messages(ask, here, &sent),
         all_payments: here.link(DASHBOARD_PAYMENTS, &[]),
     };
     Ok(ask.html(StatusCode::OK, &page))
@@ -96,7 +103,37 @@ fn payments(ask: &Ask, here: &Here, paid: &[Payment]) -> Rows {
     rows
 }
 
-fn messages(ask: &Ask, sent: &[Listed]) -> Rows {
+fn test_wallets(ask: &Ask, wallets: &[domain::Wallet]) -> Rows {
+    let columns = vec![
+        Column::new("Number"),
+        Column::figure("Holds"),
+        Column::new("PIN"),
+        Column::new("State"),
+        Column::new("Made"),
+    ];
+    let empty = Empty::new(
+        "None yet",
+        "Your program makes one with ensure, and fills it with a top-up and a simulated alert.",
+    );
+    let mut rows = Rows::new("Test wallets", columns, empty);
+    for wallet in wallets {
+        let state = match wallet.status(ask.app().now()) {
+            WalletStatus::Active => Cell::badge(Tone::Good, "Active"),
+            WalletStatus::Locked(_) => Cell::badge(Tone::Bad, "Locked"),
+            WalletStatus::Suspended => Cell::badge(Tone::Bad, "Suspended"),
+        };
+        rows.row(vec![
+            Cell::text(wallet.phone.e164()),
+            wallet.balance.into(),
+            Cell::text(if wallet.has_pin() { "Set" } else { "Not set" }),
+            state,
+            ask.zone().exact(wallet.created_at).into(),
+        ]);
+    }
+    rows
+}
+
+fn messages(ask: &Ask, here: &Here, sent: &[Listed]) -> Rows {
     let columns = vec![
         Column::new("To"),
         Column::new("What"),
@@ -108,6 +145,8 @@ fn messages(ask: &Ask, sent: &[Listed]) -> Rows {
     let mut rows = Rows::new("Messages to customers", columns, empty);
     for one in sent {
         let (tone, state) = match one.row.status {
+            // Nobody but this page ever gets it.
+            MessageStatus::Sent if here.is_test() => (Tone::Info, "Shown here"),
             MessageStatus::Queued => (Tone::Warn, "Waits"),
             MessageStatus::Failed => (Tone::Bad, "Failed"),
             MessageStatus::Sent => (Tone::Info, "Sent"),
@@ -115,14 +154,22 @@ fn messages(ask: &Ask, sent: &[Listed]) -> Rows {
             MessageStatus::Read => (Tone::Good, "Read"),
         };
         rows.row(vec![
-            Cell::text(one.phone.as_ref().map_or_else(|| "a number".to_owned(), Phone::masked)),
-            Cell::text(kind(one.row.kind)),
+            Cell::text(one.phone.as_ref().map_or_else(|| "a number".to_owned(), shown)),
+            match &one.link {
+                Some(page) => Cell::text(kind(one.row.kind)).under(Cell::link(page, "Open the page")),
+                None => Cell::text(kind(one.row.kind)),
+            },
             one.text.as_deref().map_or(Cell::None, Cell::text),
             Cell::badge(tone, state),
             ask.zone().exact(one.row.created_at).into(),
         ]);
     }
     rows
+}
+
+/// A customer's number is not the business's to read; a test number is nobody's.
+fn shown(phone: &Phone) -> String {
+    if phone.test_of().is_some() { phone.e164() } else { phone.masked() }
 }
 
 fn kind(kind: MessageKind) -> &'static str {

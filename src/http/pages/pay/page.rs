@@ -91,6 +91,8 @@ pub struct Shop {
     pub amount: Money,
     pub reference: String,
     pub masked_phone: String,
+    /// The wallet is one of test mode.
+    pub is_test: bool,
     /// The last digits of the phone, for those who listen.
     pub phone_end: String,
     /// The summary, or its beginning.
@@ -119,6 +121,7 @@ impl Shop {
             amount: order.amount,
             reference: plain(&order.reference),
             masked_phone: order.masked_phone.clone(),
+            is_test: order.is_test,
             phone_end: order.masked_phone.rsplit('*').next().unwrap_or_default().to_owned(),
             lines: lines(&if goes_on { format!("{open} …") } else { open.to_owned() }),
             more: match rest.len() {
