@@ -8,5 +8,15 @@ create index messages_business on messages (business_id, created_at, id) where i
 create index messages_of_tests on messages (business_id, created_at, id) where is_test = 1;
 -- Wrong PINs of test wallets stop no business.
 alter table pin_tries add column is_test bigint not null default 0 check (is_test in (0, 1));
+-- A delivery of test mode that did not arrive is no trouble of live ones. The counts need nothing but their indexes.
+alter table jobs add column is_test bigint not null default 0 check (is_test in (0, 1));
+drop index jobs_failed_of_business;
+create index jobs_failed_of_business on jobs ((business_id + 0), created_at, id, is_test)
+    where kind || '' = 'deliver' and outcome || '' = 'failed';
+drop index jobs_in_trouble;
+create index jobs_in_trouble on jobs ((business_id + 0), created_at, id, is_test)
+    where kind || '' = 'deliver' and done_at is null and (tries > 0 or outcome = 'paused');
+drop index jobs_failed_newest;
+create index jobs_failed_newest on jobs (created_at, id, is_test) where kind = 'deliver' and outcome = 'failed';
 -- Their payments among the others.
 create index payments_of_test_wallets on payments (business_id, created_at, id) where kind = 'wallet' and mode = 'test';

@@ -8,6 +8,7 @@
 mod month;
 mod payouts;
 mod receiver;
+mod testing;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,7 @@ const DELIVERIES_MAX: usize = 64;
 struct Shop {
     base: String,
     key: String,
+    test_key: String,
     hook: String,
     /// Of both who sign in.
     password: String,
@@ -144,6 +146,7 @@ pub(super) async fn run(args: &DemoArgs, printer: &Printer) -> anyhow::Result<()
     );
     let next = Next::new(folder.path());
     if !args.once {
+        testing::live(&shop.base, &shop.test_key).await?;
         next.write_mail(app.now()).context("writing the bank's next mail")?;
     }
     if printer.json {
@@ -290,6 +293,7 @@ async fn set_up(app: &App, port: u16) -> anyhow::Result<(Shop, Secret, i64)> {
     };
     add_website(app, OPERATOR, &new).await??;
     let key = add_key(app, OPERATOR, id, Mode::Live, Some("demo"), None).await??;
+    let test_key = add_key(app, OPERATOR, id, Mode::Test, Some("demo"), None).await??;
     let banks = Banks::embedded()?;
     let bank = banks.by_code(BANK).context("the demo's bank has no template")?;
     add_account(app, OPERATOR, &account(bank)).await??;
@@ -298,7 +302,8 @@ async fn set_up(app: &App, port: u16) -> anyhow::Result<(Shop, Secret, i64)> {
     add_user(app, OPERATOR, STAFF, Place::Staff(StaffRole::Admin), Some(&password)).await??;
     let place = Place::Member(id, MemberRole::Owner);
     let owner = add_user(app, OPERATOR, OWNER, place, Some(&password)).await??;
-    Ok((Shop { base: String::new(), key: key.text.to_string(), hook, password }, secret, owner.user.id))
+    let (key, test_key) = (key.text.to_string(), test_key.text.to_string());
+    Ok((Shop { base: String::new(), key, test_key, hook, password }, secret, owner.user.id))
 }
 
 fn account(bank: &Bank) -> NewAccount {
@@ -424,6 +429,7 @@ impl Next {
             .with("url", &shop.base)
             .with("api", format!("{}/api/v1", shop.base))
             .with("key", &shop.key)
+            .with("test_key", &shop.test_key)
             .with("sign_in", format!("{}/sign-in", shop.base))
             .with("staff", STAFF)
             .with("owner", OWNER)
@@ -436,13 +442,14 @@ impl Next {
     }
 
     fn invite(&self, shop: &Shop) {
-        let Shop { base, key, password, .. } = shop;
+        let Shop { base, key, test_key, password, .. } = shop;
         println!("Now try it yourself. Ctrl-C ends the demo and deletes its folder.\n");
         println!("  pages      {base}/sign-in");
         println!("  operator   {STAFF}, password {password}");
         println!("  merchant   {OWNER}, the same password\n");
         println!("  API        {base}/api/v1");
         println!("  key        {key}");
+        println!("  test key   {test_key}");
         println!("  database   {}", self.database.display());
         println!("  bank mail  {}\n", self.mail.display());
         println!("  List the payments:\n    curl -s -w '\\n' {base}/api/v1/payments -H 'X-API-Key: {key}'\n");

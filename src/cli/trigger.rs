@@ -2,21 +2,14 @@
 //!
 //! It asks for a payment with a test key and simulates the mail that pays it, as any program may. No database is opened.
 
-use std::time::Duration;
-
-use anyhow::{Context, bail};
-use bytes::Bytes;
+use anyhow::bail;
 use clap::{Args, ValueEnum};
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use super::print::{Object, Printer};
-use super::test_api::{api_of, own_address, test_key};
+use super::test_api::Service;
 use crate::clock::{Random, SystemRandom};
-use crate::outbound::{Outbound, OutboundConfig};
 
-/// How long the service may take over each of the two requests.
-const WITHIN: Duration = Duration::from_secs(30);
 /// Whoever pays. A second transfer of one payer and one amount would rightly go to a person.
 const FIRST_NAMES: [&str; 12] = [
     "Adaeze",
@@ -97,38 +90,4 @@ async fn approve(service: &Service, random: &dyn Random, printer: &Printer) -> a
         .with("outcome", outcome)
         .with("reason", reason);
     printer.object(&object)
-}
-
-/// The API of a service, as a program with a key sees it.
-struct Service {
-    base: String,
-    key: HeaderValue,
-    outbound: Outbound,
-}
-
-impl Service {
-    fn new(url: &str, key: &str) -> anyhow::Result<Service> {
-        let outbound = Outbound::new(&OutboundConfig::anywhere(WITHIN))?;
-        Ok(Service { base: api_of(url), key: test_key(key)?, outbound })
-    }
-
-    async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        let url = format!("{}{path}", self.base);
-        let target = own_address(&url, "--url")?;
-        let headers: [(HeaderName, HeaderValue); 2] = [
-            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-            (HeaderName::from_static("x-api-key"), self.key.clone()),
-        ];
-        let answer = self.outbound.post(&target, &headers, Bytes::from(body.to_string())).await;
-        let Some(status) = answer.answered() else {
-            let why = answer.error.map_or_else(|| "no answer".to_owned(), |error| error.to_string());
-            bail!("{url}: {why}");
-        };
-        let told: Value = serde_json::from_str(&answer.body_excerpt)
-            .with_context(|| format!("{url}: HTTP {status}, and no JSON: is this tillbell's address?"))?;
-        if !(200..300).contains(&status) {
-            bail!("{url}: HTTP {status}: {}", told["message"].as_str().unwrap_or_default());
-        }
-        Ok(told)
-    }
 }

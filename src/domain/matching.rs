@@ -208,6 +208,8 @@ pub struct Decision {
     pub verdict: Verdicts,
     /// So many as a person is shown.
     pub considered: Vec<Considered>,
+    /// What the caller knew against an approval, each by itself: the verdict's reasons hold them among other words.
+    pub doubts: Vec<String>,
     /// The likeliest that speak against an approval by a person, however many are likelier to be suggested.
     rivals: Vec<Considered>,
 }
@@ -215,7 +217,7 @@ pub struct Decision {
 impl Decision {
     /// Nothing was weighed.
     pub fn unweighed(verdict: Verdicts) -> Decision {
-        Decision { verdict, considered: Vec::new(), rivals: Vec::new() }
+        Decision { verdict, considered: Vec::new(), doubts: Vec::new(), rivals: Vec::new() }
     }
 }
 
@@ -233,7 +235,7 @@ pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision
     one_of_each_first(&mut considered);
     considered.truncate(SUGGESTIONS_MAX);
     considered.sort_by_key(Considered::rank);
-    Decision { verdict, considered, rivals }
+    Decision { verdict, considered, doubts: incoming.doubts.to_vec(), rivals }
 }
 
 fn likeliest_first(considered: &mut [Considered]) {

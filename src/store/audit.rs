@@ -247,6 +247,9 @@ macro_rules! wallet_debits_are_credits {
                  where g.account_kind = 'wallet' and (w.test_business_id is not null and coalesce(e.business_id, 0) <> w.test_business_id \
                  or exists (select 1 from postings o where o.entry_id = g.entry_id and o.account_kind <> 'wallet' \
                  and (substr(o.account, 1, 5) = 'test:') <> (w.test_business_id is not null)))"),
+            ("settlements", "s.id", "settlements s join payments p on p.id = s.payment_id join entries e on e.settlement_id = s.id \
+                 join postings g on g.entry_id = e.id where g.account_kind <> 'wallet' \
+                 and (substr(g.account, 1, 5) = 'test:') <> (p.mode = 'test')"),
             ("payments", "p.id", "payments p join wallets w on w.id = p.wallet_id where (p.mode = 'test') <> \
                  (w.test_business_id is not null) or coalesce(w.test_business_id, p.business_id) <> p.business_id"),
         }

@@ -104,6 +104,21 @@ on_both! {
         assert!(violations(&t, "append_only_is_guarded").await > 0);
     }
 
+    async fn money_in_the_books_of_the_other_mode_is_told(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.without_audit("postings are moved by hand");
+        t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let paid = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
+        assert_eq!(paid.status, AlertStatus::Matched);
+        assert_eq!(violations(&t, "wallet_debits_are_credits").await, 0);
+        let guard = "create trigger postings_no_update before update on postings \
+                     begin select raise(abort, 'postings is append only'); end";
+        let moved = "update postings set account = 'test:' || account";
+        by_hand(&t, &format!("drop trigger postings_no_update; {moved}; {guard}"), moved).await;
+        assert!(violations(&t, "wallet_debits_are_credits").await > 0);
+    }
+
     async fn two_settlements_on_one_key_are_told(db: TestDatabase) {
         let (t, shop) = world(db).await;
         t.without_audit("a second settlement is written by hand");

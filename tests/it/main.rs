@@ -51,6 +51,7 @@ mod retention;
 mod reviewing;
 mod reviewing_doubts;
 mod sent_again;
+mod sent_before;
 mod settling;
 mod smtp;
 mod spoken_for;

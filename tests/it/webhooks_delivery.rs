@@ -1,5 +1,6 @@
 //! One merchant's webhooks: what is sent, when it is sent again, what a person can do.
 
+use tillbell::domain::merchant::Mode;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::domain::webhook::{DeliveryOutcome, RETRY_SCHEDULE};
 use tillbell::ops::look_back::Found;
@@ -130,6 +131,28 @@ on_both! {
             assert_eq!(world.delivery(told).await.outcome.as_deref(), Some("delivered"));
         }
         assert!(world.app.store.paused_targets().await.unwrap().is_empty());
+    }
+
+    async fn what_fails_in_test_mode_is_no_trouble_of_live_payments(db: TestDatabase) {
+        let world = World::with(&db, "retry_schedule = [\"0s\", \"1s\"]").await;
+        let url = world.receiver.url("/hook");
+        world.receiver.answer_next(Answer::status(410));
+        let gone = world.tell_in(Mode::Test, &url, None).await;
+        world.work().await;
+        let ended = world.delivery(&gone).await;
+        assert_eq!((ended.outcome.as_deref(), ended.note.as_deref()), (Some("failed"), Some("HTTP 410 Gone")));
+        assert!(world.app.store.paused_targets().await.unwrap().is_empty());
+        let live = world.tell("/hook").await;
+        world.work().await;
+        assert_eq!(world.delivery(&live).await.outcome.as_deref(), Some("delivered"));
+        let failed = async |mode| {
+            let trouble = world.app.store.deliveries_in_trouble(world.business, mode).await.unwrap();
+            (trouble.failed.count, world.app.store.failed_count(None, mode).await.unwrap().count)
+        };
+        assert_eq!((failed(Mode::Test).await, failed(Mode::Live).await), ((1, 1), (0, 0)));
+        let since = world.app.now() - Span::days(1);
+        let days = async |mode| world.app.store.failed_webhooks_since(Some(world.business), mode, since).await.unwrap();
+        assert_eq!((days(Mode::Test).await.len(), days(Mode::Live).await.len()), (1, 0));
     }
 
     async fn a_paused_target_goes_on_after_a_test_event_and_after_a_changed_url(db: TestDatabase) {

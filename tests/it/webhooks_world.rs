@@ -113,10 +113,14 @@ impl World {
     }
 
     pub async fn tell_at(&self, url: &str, website: Option<i64>) -> Told {
+        self.tell_in(Mode::Live, url, website).await
+    }
+
+    pub async fn tell_in(&self, mode: Mode, url: &str, website: Option<i64>) -> Told {
         let store = &self.app.store;
         let now = self.app.now();
         let id = store.id(IdKind::Payment).await.unwrap();
-        let payment = pending(id, self.business, url, website, now);
+        let payment = Payment { mode, ..pending(id, self.business, url, website, now) };
         let mut body = Vec::new();
         let fact = Fact::of(&payment, EventKind::PaymentApproved, now);
         let steps = event::record(&self.app, fact, |id| {

@@ -318,6 +318,21 @@ fn kinds_are_told_apart() {
         ("COT FOR MAY", Fee),
         ("POS PUR SHOP", Payment),
         ("TRANSFER FROM SOMEBODY", Payment),
+        // Money that the bank takes back; a lone one is an alarm.
+        ("CHARGEBACK CLAIM 8812", Reversal),
+        ("CHARGE-BACK NIP 8812", Reversal),
+        ("CHGBK 1234", Reversal),
+        ("CLAWBACK SOMEBODY", Reversal),
+        ("NIP RETURN SOMEBODY", Reversal),
+        ("RETURN OF FUNDS SOMEBODY", Reversal),
+        ("RTD NIP SOMEBODY", Reversal),
+        ("TRANSFER REVERSAL SOMEBODY", Reversal),
+        ("DR REVERSAL SOMEBODY", Reversal),
+        ("FUNDS RECALL SOMEBODY", Reversal),
+        ("RECALL OF FUNDS NIP", Reversal),
+        ("NIBSS RECALL 9912", Reversal),
+        ("NIP DISPUTE 9912", Reversal),
+        ("REFUND TO A CUSTOMER", Payment),
     ] {
         let told = Told { credit: false, narration: narration.into(), ..Told::default() };
         let facts = made("zenith", &told).read_text().facts;

@@ -16,6 +16,8 @@ struct Evidence<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     taken_at: Option<String>,
     reasons: Vec<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    doubts: &'a [String],
     considered: Vec<Line<'a>>,
 }
 
@@ -99,6 +101,24 @@ pub fn reasons_of(stored: &str) -> Vec<String> {
     serde_json::from_str::<Reasons>(stored).map(|found| found.reasons).unwrap_or_default()
 }
 
+/// What spoke against an approval beside the payments themselves, each by itself and in no other words; and whether nothing
+/// else did. None where a program of before wrote it.
+pub fn doubts_of(stored: &str) -> (Vec<String>, bool) {
+    #[derive(Deserialize)]
+    struct Doubts {
+        reasons: Vec<String>,
+        #[serde(default)]
+        doubts: Vec<String>,
+    }
+    match serde_json::from_str::<Doubts>(stored) {
+        Ok(found) => {
+            let is_all = found.reasons.len() == found.doubts.len();
+            (found.doubts, is_all)
+        }
+        Err(_) => (Vec::new(), false),
+    }
+}
+
 /// The payments that stored evidence considered, the likeliest first.
 pub fn considered_in(stored: &str) -> Vec<Suggestion> {
     serde_json::from_str::<Considering>(stored).map(|found| found.considered).unwrap_or_default()
@@ -111,7 +131,7 @@ fn encode_taken(decision: &Decision, taken_at: Option<String>) -> String {
         Verdicts::Unmatched { reason } => ("unmatched", vec![reason.as_str()]),
     };
     let considered = decision.considered.iter().map(line).collect();
-    let evidence = Evidence { taken_at, verdict, reasons, considered };
+    let evidence = Evidence { taken_at, verdict, reasons, doubts: &decision.doubts, considered };
     // Strings and lists of strings cannot fail to serialise.
     serde_json::to_string(&evidence).unwrap_or_default()
 }

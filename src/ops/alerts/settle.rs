@@ -13,6 +13,7 @@ use crate::domain::arrival::ArrivalEnd;
 use crate::domain::event::EventKind;
 use crate::domain::ledger::Entry;
 use crate::domain::matching::Beneficiary;
+use crate::domain::merchant::Mode;
 use crate::domain::message::MessageKind;
 use crate::domain::payment::{Approval, Approver, Payment, settle_figures};
 use crate::domain::same_transfer::{Key, keys_beside_another, transfer_keys};
@@ -156,7 +157,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
                 rule = s.fit,
                 "payment approved"
             );
-            if s.alert.simulated_for.is_none() {
+            if after.mode == Mode::Live {
                 metrics::counter!("tillbell_payments_approved_total").increment(1);
                 let waited = now.since(s.alert.first_seen).to_std();
                 metrics::histogram!("tillbell_approval_seconds").record(waited.as_secs_f64());

@@ -289,6 +289,9 @@ pub async fn simulate_case(
     let Some(payment) = test_payment(app, ask.business_id, ask.transaction_id).await? else {
         return Ok(Err(CaseRefused::Other(SimulateRefused::NoPayment)));
     };
+    if payment.account_id.is_none() {
+        return Ok(Err(CaseRefused::Other(SimulateRefused::Wallet)));
+    }
     let most = app.config.payments.max_amount;
     if let Some(amount) = ask.amount.filter(|amount| *amount > most) {
         return Ok(Err(CaseRefused::Amount(format!("{amount} is more than {most}, the most that is taken"))));

@@ -143,7 +143,7 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
-        if let Some(paid) = sent_for_another(app, &similar.of_payer, payment).await? {
+        if let Some(paid) = sent_for_another(app, alert, &similar.of_payer, payment).await? {
             of_winner.push(paid);
             doubt_kinds.push("paid_another");
         }

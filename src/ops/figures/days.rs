@@ -90,7 +90,8 @@ async fn figures(app: &App, business_id: Option<i64>, mode: Mode, days: Days) ->
     let rolled = store.figures_since(business_id, mode, first).await?;
     let waits = store.waits_since(business_id, mode, first).await?;
     let young = store.young_payments(business_id, mode, asked).await?;
-    let failed = store.failed_webhooks_since(business_id, Timestamp::begin_of_lagos_day(first)).await?;
+    let since = Timestamp::begin_of_lagos_day(first);
+    let failed = store.failed_webhooks_since(business_id, mode, since).await?;
     let of_day = |list: &[(i64, i64)], day| list.iter().filter(|(of, _)| *of == day).map(|(_, n)| n).sum();
     let (mut totals, mut all) = (DayFigures::default(), Vec::new());
     for day in first..=last {

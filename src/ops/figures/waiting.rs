@@ -42,7 +42,7 @@ pub struct DeskWaits {
 
 pub async fn waiting_of(app: &App, business_id: i64, mode: Mode) -> Result<BusinessWaits, OpError> {
     let open = app.store.open_totals(Some(business_id), mode).await?;
-    Ok(BusinessWaits { open, webhooks: app.store.deliveries_in_trouble(business_id).await? })
+    Ok(BusinessWaits { open, webhooks: app.store.deliveries_in_trouble(business_id, mode).await? })
 }
 
 pub async fn waiting_at_desk(app: &App) -> Result<DeskWaits, OpError> {
@@ -52,7 +52,7 @@ pub async fn waiting_at_desk(app: &App) -> Result<DeskWaits, OpError> {
         alerts: app.store.alert_totals().await?,
         open: app.store.open_totals(None, Mode::Live).await?,
         queue,
-        failed_webhooks: app.store.failed_count(None).await?,
+        failed_webhooks: app.store.failed_count(None, Mode::Live).await?,
         payouts: payouts_waiting(app).await?,
         paused_targets: paused_in_use(app).await?,
         businesses: waiting_businesses(app).await?,

@@ -33,7 +33,7 @@ pub async fn list(app: &App, phone: Option<&Phone>, limit: u32) -> Result<(Vec<L
     rows.truncate(limit as usize);
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
-        all.push(listed(app, row).await?);
+        all.push(listed(app, row, false).await?);
     }
     Ok((all, more))
 }
@@ -51,7 +51,7 @@ pub async fn of_business(
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
         let is_own = is_test || row.kind == MessageKind::Merchant;
-        let listed = listed(app, row).await?;
+        let listed = listed(app, row, is_test).await?;
         all.push(Listed { text: listed.text.filter(|_| is_own), ..listed });
     }
     Ok(all)
@@ -59,20 +59,21 @@ pub async fn of_business(
 
 pub async fn show(app: &App, id: i64) -> Result<Option<Listed>, OpError> {
     match app.store.message(id).await? {
-        Some(row) => Ok(Some(listed(app, row).await?)),
+        Some(row) => Ok(Some(listed(app, row, false).await?)),
         None => Ok(None),
     }
 }
 
-/// One message that cannot be read hides no others: its row says so.
-async fn listed(app: &App, row: MessageRow) -> Result<Listed, OpError> {
+/// One message that cannot be read hides no others: its row says so. `whole`: with its links and codes, for the business whose
+/// test number it went to.
+async fn listed(app: &App, row: MessageRow, whole: bool) -> Result<Listed, OpError> {
     let mut unreadable = None;
     let phone = told(phone_of(app, &row), &mut unreadable)?;
     let made = told(words(app, &row).await, &mut unreadable)?;
     // By the row: the one who lists may be configured otherwise than the one who sent.
     let is_logged = row.provider_id.as_deref().is_some_and(|id| id.starts_with(LOG_PREFIX));
-    let is_whole = row.is_test || is_logged && app.config.server.dev;
-    let link = made.as_ref().filter(|_| row.is_test).and_then(|made| made.link.as_ref());
+    let is_whole = whole || is_logged && app.config.server.dev;
+    let link = made.as_ref().filter(|_| whole).and_then(|made| made.link.as_ref());
     let link = link.map(|link| link.url.to_string());
     let text = made.map(|made| if is_whole { made.text.to_string() } else { message::masked(&made.text) });
     Ok(Listed { phone, text, link, unreadable, row })

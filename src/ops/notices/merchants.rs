@@ -3,6 +3,7 @@
 
 use super::tell::{Telling, tell};
 use crate::app::App;
+use crate::domain::merchant::Mode;
 use crate::domain::message::lagos_time;
 use crate::domain::notice::NoticeKind;
 use crate::domain::time::{Span, Timestamp};
@@ -46,7 +47,7 @@ async fn look_at_webhooks(app: &App) -> Result<(), OpError> {
 /// How many webhooks of a business wait though they were tried or put aside, and since when the oldest of them, if that is
 /// long enough.
 async fn not_arrived(app: &App, business_id: i64) -> Result<Option<(i64, Timestamp)>, OpError> {
-    let trouble = app.store.deliveries_in_trouble(business_id).await?;
+    let trouble = app.store.deliveries_in_trouble(business_id, Mode::Live).await?;
     let oldest = [trouble.retried.oldest, trouble.paused.oldest].into_iter().flatten().min();
     let is_long = oldest.filter(|oldest| app.now() >= *oldest + FAILING_AFTER);
     Ok(is_long.map(|since| (trouble.retried.count + trouble.paused.count, since)))

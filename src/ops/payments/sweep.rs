@@ -8,7 +8,7 @@
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::merchant::Mode;
-use crate::domain::payment::Payment;
+use crate::domain::payment::{Kind, Payment};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::webhooks::chosen;
@@ -90,10 +90,11 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
 /// is, and a live one is left alone.
 pub async fn end_test_payment(app: &App, operator: &str, payment: &Payment) -> Result<(), OpError> {
     let now = app.now();
-    let Ok(after) = payment.reject(REASON, true, now) else { return Ok(()) };
-    if payment.mode != Mode::Test {
+    // One from a wallet ends with its intent.
+    if payment.mode != Mode::Test || payment.kind == Kind::Wallet {
         return Ok(());
     }
+    let Ok(after) = payment.reject(REASON, true, now) else { return Ok(()) };
     let act = app.store.id(IdKind::Act).await?;
     let subject = format!("payment {}", payment.transaction_id);
     let noted =

@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::store::tables::event_order;
 use crate::store::tables::events::Event;
-use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::jobs;
 use crate::store::{IdKind, Step, StoreError};
 
 /// The fact that an event tells.
@@ -50,7 +50,7 @@ pub async fn record(
 ) -> Result<[Step; 3], StoreError> {
     let event = event(app, fact, body).await?;
     let job_id = app.store.id(IdKind::Job).await?;
-    let job = jobs::enqueue(job_id, JobKind::Deliver, fact.business_id, event.id, fact.at, fact.at);
+    let job = jobs::enqueue_delivery(job_id, fact.mode, fact.business_id, event.id, fact.at);
     let [added, waits] = event_order::record(&event);
     Ok([added, waits, job])
 }

@@ -316,7 +316,7 @@ mod tests {
         ("0050_sent_again", "b6875915d4ffdd0e27eb5dca63ac1767de8af351310b4e9dacbb81f4c1696ab9"),
         ("0051_test_mode", "500a2a483c8f1962cc4a6e6a09d232720c517e4f22184f18a53dd0df224fc8e9"),
         ("0052_wallet_payments", "dc02e56c07671206fa9c1c0a4ff900d1fff63476f56462c287e565a1e8155d6c"),
-        ("0053_test_wallets", "d382a0ddbc341bfde74941e8608ef39fb01528507db73f2802536e509aea3c00"),
+        ("0053_test_wallets", "ffaaee4ce9cdfa5b68552490037f5ba396d19950809c1da99a5579476c9bb87e"),
     ];
 
     #[test]

@@ -129,12 +129,12 @@ statements! {
     }
     FAILED_WEBHOOKS: query {
         "select day, count(*) as failed from (select (created_at + 3600000000) / 86400000000 as day from jobs \
-         where kind || '' = 'deliver' and outcome || '' = 'failed' and business_id + 0 = $1 and created_at >= $2 \
+         where kind || '' = 'deliver' and outcome || '' = 'failed' and business_id + 0 = $1 and created_at >= $2 and is_test = $3 \
          order by created_at desc limit 10000) as failed group by day order by day"
     }
     FAILED_WEBHOOKS_OF_ALL: query {
         "select day, count(*) as failed from (select (created_at + 3600000000) / 86400000000 as day from jobs \
-         where kind = 'deliver' and outcome = 'failed' and cast($1 as bigint) = 0 and created_at >= $2 \
+         where kind = 'deliver' and outcome = 'failed' and cast($1 as bigint) = 0 and created_at >= $2 and is_test = $3 \
          order by created_at desc limit 10000) as failed group by day order by day"
     }
 }
@@ -399,15 +399,18 @@ impl Store {
         self.pairs(sql, params, "day", "asked").await
     }
 
-    /// Webhooks made since a time that failed for good and were not sent again, by day; the newest 10,000.
+    /// Webhooks of a mode made since a time that failed for good and were not sent again, by day; the newest 10,000.
     pub async fn failed_webhooks_since(
         &self,
         business_id: Option<i64>,
+        mode: Mode,
         since: Timestamp,
     ) -> Result<Vec<(i64, i64)>, StoreError> {
         let sql: &'static Sql =
             if business_id.is_some() { &FAILED_WEBHOOKS } else { &FAILED_WEBHOOKS_OF_ALL };
-        self.pairs(sql, vec![business_id.unwrap_or(0).into(), since.into()], "day", "failed").await
+        let is_test = i64::from(mode == Mode::Test);
+        let params = vec![business_id.unwrap_or(0).into(), since.into(), is_test.into()];
+        self.pairs(sql, params, "day", "failed").await
     }
 
     /// Approvals from a day on by bank, in the order of their codes.

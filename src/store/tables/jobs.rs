@@ -8,6 +8,7 @@
 //! retry schedule. First tries (`tries = 0`) and later ones are claimed by statements of their own, each with
 //! its own index, so that 50,000 old retries never stand before news. Used by ops (enqueue) and work.
 
+use crate::domain::merchant::Mode;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::engine::sql::{Sql, statements};
 use crate::store::engine::unit::{Applied, Step, Unit};
@@ -24,7 +25,7 @@ pub const COUNT_MAX: i64 = 100_000;
 
 macro_rules! claimed {
     () => {
-        " returning id, kind, business_id, subject_id, attempt, tries, run_at, created_at, outcome, note"
+        " returning id, kind, business_id, subject_id, is_test, attempt, tries, run_at, created_at, outcome, note"
     };
 }
 macro_rules! claim {
@@ -50,7 +51,7 @@ macro_rules! depth {
 }
 statements! {
     ENQUEUE: insert(jobs) {
-        id: Int, kind: Text, business_id: Int, subject_id: Int, run_at: Int, attempt: Int, tries: Int, created_at: Int,
+        id: Int, kind: Text, business_id: Int, subject_id: Int, is_test: Int, run_at: Int, attempt: Int, tries: Int, created_at: Int,
         held_until_at: Int
     }
     CLAIM_FIRST: query { claim!("tries = 0") }
@@ -154,6 +155,8 @@ pub struct Job {
     pub kind: JobKind,
     pub business_id: i64,
     pub subject_id: i64,
+    /// A delivery of test mode.
+    pub is_test: bool,
     pub attempt: i64,
     /// Deliveries made since the last resend, this one not counted.
     pub tries: i64,
@@ -183,17 +186,34 @@ pub fn enqueue(
     run_at: Timestamp,
     now: Timestamp,
 ) -> Step {
-    added(&Job {
+    added(&waiting(id, kind, (business_id, subject_id), run_at, now))
+}
+
+/// The delivery of an event, due at once.
+pub fn enqueue_delivery(id: i64, mode: Mode, business_id: i64, event_id: i64, now: Timestamp) -> Step {
+    let job = waiting(id, JobKind::Deliver, (business_id, event_id), now, now);
+    added(&Job { is_test: mode == Mode::Test, ..job })
+}
+
+fn waiting(
+    id: i64,
+    kind: JobKind,
+    (business_id, subject_id): (i64, i64),
+    run_at: Timestamp,
+    now: Timestamp,
+) -> Job {
+    Job {
         id,
         kind,
         business_id,
         subject_id,
+        is_test: false,
         attempt: 0,
         tries: 0,
         run_at,
         created_at: now,
         was_paused: false,
-    })
+    }
 }
 
 /// A job that this process does at once: claimed from its beginning, due for others when `held_until`
@@ -211,6 +231,7 @@ pub fn enqueue_held(
         kind,
         business_id,
         subject_id,
+        is_test: false,
         attempt: 1,
         tries: 0,
         run_at: held_until,
@@ -227,6 +248,7 @@ fn added(job: &Job) -> Step {
         kind: job.kind.as_str().into(),
         business_id: job.business_id.into(),
         subject_id: job.subject_id.into(),
+        is_test: i64::from(job.is_test).into(),
         run_at: job.run_at.into(),
         attempt: job.attempt.into(),
         tries: job.tries.into(),
@@ -365,6 +387,7 @@ pub(in crate::store) fn decode(row: Row) -> Result<Job, StoreError> {
         kind: reader.word("kind", JobKind::parse)?,
         business_id: reader.int("business_id")?,
         subject_id: reader.int("subject_id")?,
+        is_test: reader.flag("is_test")?,
         attempt: reader.int("attempt")?,
         tries: reader.int("tries")?,
         run_at: reader.time("run_at")?,

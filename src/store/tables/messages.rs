@@ -60,7 +60,7 @@ statements! {
         "update messages set status = $2, error = $3, updated_at = $4 where id = $1 and status = $5"
     }
     OPEN_JOB: query {
-        "select id, kind, business_id, subject_id, attempt, tries, run_at, created_at, outcome, note from jobs \
+        "select id, kind, business_id, subject_id, is_test, attempt, tries, run_at, created_at, outcome, note from jobs \
          where subject_id = $1 and kind = 'message'"
     }
     TAKE_JOB: query {

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tillbell::alert_reader::Banks;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
+use tillbell::mail_intake::ingest::MailIngestor;
+use tillbell::ops::alerts::simulate::{Case, CaseAsk, CaseRefused, SimulateRefused, simulate_case};
 use tillbell::ops::messages::shown::{Listed, of_business};
 use tillbell::ops::wallet_payments::confirm::{Confirmed, confirm};
 use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
@@ -174,6 +177,30 @@ on_both! {
         let mail = json!({ "transaction_id": asked["transaction_id"], "amount": 700, "payer_name": "Bisi Lawal" });
         w.server.json("POST", &w.test_key, SIMULATE, &mail.to_string()).await.fails(422, "");
         assert_eq!(post.count(MessageKind::Link), 1);
+        w.audited().await;
+    }
+
+    async fn no_case_of_a_mail_ends_what_a_wallet_pays(db: TestDatabase) {
+        let (w, _) = start(db).await;
+        w.filled(NUMBER, 3_000).await;
+        let (started, token) = w.started(NUMBER, 1_000, "k-1").await;
+        let app = w.server.app();
+        let desk = MailIngestor::new(&app.config, Arc::new(Banks::embedded().unwrap()));
+        for case in Case::ALL {
+            let ask = CaseAsk {
+                business_id: w.shop.id,
+                transaction_id: started["transaction_id"].as_str().unwrap(),
+                case,
+                amount: None,
+                payer_name: None,
+                operator: "ada",
+            };
+            let refused = simulate_case(app, &desk, &ask).await.unwrap();
+            assert_eq!(refused.err(), Some(CaseRefused::Other(SimulateRefused::Wallet)), "{case:?}");
+        }
+        w.set_test_pin(&token).await;
+        let paid = confirm(&w.server.running.app, &token, PIN, None).await.unwrap();
+        assert!(matches!(paid, Confirmed::Paid(_)), "{paid:?}");
         w.audited().await;
     }
 

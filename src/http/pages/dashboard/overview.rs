@@ -133,7 +133,7 @@ fn tiles(ask: &Ask, here: &Here, figures: &Figures, waits: &BusinessWaits) -> Ve
     let failed = failed.href(here.link(DASHBOARD_WEBHOOKS, &[("state", "failed")]));
     let failed = match figures.failed_webhooks {
         0 => failed.note("all of these days arrived"),
-        _ => failed.tone(Tone::Bad).note("of live and test payments"),
+        _ => failed.tone(Tone::Bad).note("and were not sent again"),
     };
     vec![volume, asked, alone, median, waiting, failed]
 }

@@ -165,8 +165,10 @@ statements! {
     }
     OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where payer_name = $1 and amount_kobo = $2 \
-                 and first_seen_at between $3 and $4 and direction = 'credit'", vouched!("$6"),
-                " order by first_seen_at desc limit $5")
+                 and first_seen_at between $7 and $4 and (first_seen_at >= $3 or status = 'reversed') \
+                 and direction = 'credit' and (authenticity in ('proven', 'trusted', 'simulated', 'forwarded') \
+                 or status in ('matched', 'reversed')) and status not in ('duplicate', 'quarantined') \
+                 and coalesce(simulated_for, 0) = $6 order by first_seen_at desc limit $5")
     }
     WAITING_FOR_A_KEY: query {
         "select a.account_id, a.bank, min(a.first_seen_at) as oldest from alerts a join \
@@ -354,14 +356,15 @@ impl Store {
         self.read(&FORWARDED, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Credits of one amount whose payer is written just so, whatever account they show, first seen between two times; newest
-    /// first.
+    /// Credits of one amount whose payer is written just so, whatever account they show, first seen between two times, or
+    /// before and reversed since; newest first. Also those that one of our own people forwarded.
     pub async fn credits_of_payer(
         &self,
         realm: Realm,
         payer_name: &str,
         amount: Money,
         seen: (Timestamp, Timestamp),
+        reversed_since: Timestamp,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![
@@ -371,6 +374,7 @@ impl Store {
             seen.1.into(),
             (limit as i64).into(),
             realm_value(realm),
+            reversed_since.into(),
         ];
         self.read(&OF_PAYER, params).await?.into_iter().map(decode).collect()
     }

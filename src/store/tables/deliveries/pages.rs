@@ -91,17 +91,18 @@ statements! {
     }
     FAILED_COUNT: query {
         "select count(*) as count, min(created_at) as oldest from (select created_at from jobs \
-         where business_id + 0 = $1 and kind || '' = 'deliver' and outcome || '' = 'failed' order by created_at limit 10000) as failed"
+         where business_id + 0 = $1 and kind || '' = 'deliver' and outcome || '' = 'failed' and is_test = $2 \
+         order by created_at limit 10000) as failed"
     }
     FAILED_COUNT_OF_ALL: query {
         "select count(*) as count, min(created_at) as oldest from (select created_at from jobs \
-         where cast($1 as bigint) = 0 and kind = 'deliver' and outcome = 'failed' and created_at >= 0 \
+         where cast($1 as bigint) = 0 and kind = 'deliver' and outcome = 'failed' and created_at >= 0 and is_test = $2 \
          order by created_at limit 10000) as failed"
     }
     IN_TROUBLE: query {
         "select coalesce(outcome, 'waiting') as state, count(*) as count, min(created_at) as oldest from (\
          select outcome, created_at from jobs where business_id + 0 = $1 and kind || '' = 'deliver' and done_at is null \
-         and (tries > 0 or outcome = 'paused') order by created_at limit 10000) as troubled group by outcome"
+         and (tries > 0 or outcome = 'paused') and is_test = $2 order by created_at limit 10000) as troubled group by outcome"
     }
 }
 
@@ -196,11 +197,13 @@ impl Store {
         self.read(&TO_RESEND, params).await?.into_iter().map(super::delivery).collect()
     }
 
-    /// Deliveries of a business that did not arrive.
-    pub async fn deliveries_in_trouble(&self, business_id: i64) -> Result<InTrouble, StoreError> {
-        let failed = self.failed_count(Some(business_id)).await?;
+    /// Deliveries of a business and mode that did not arrive.
+    pub async fn deliveries_in_trouble(&self, business_id: i64, mode: Mode) -> Result<InTrouble, StoreError> {
+        let failed = self.failed_count(Some(business_id), mode).await?;
         let mut all = InTrouble { failed, ..InTrouble::default() };
-        for row in self.read(&IN_TROUBLE, vec![business_id.into()]).await? {
+        for row in
+            self.read(&IN_TROUBLE, vec![business_id.into(), i64::from(mode == Mode::Test).into()]).await?
+        {
             let mut r = row.reader("jobs");
             let is_paused = r.text("state")? == DeliveryStatus::Paused.as_str();
             let troubled = Troubled { count: r.int("count")?, oldest: r.opt_time("oldest")? };
@@ -209,10 +212,11 @@ impl Store {
         Ok(all)
     }
 
-    /// Deliveries that failed for good and were not sent again, of one business or of all.
-    pub async fn failed_count(&self, business_id: Option<i64>) -> Result<Troubled, StoreError> {
+    /// Deliveries of a mode that failed for good and were not sent again, of one business or of all.
+    pub async fn failed_count(&self, business_id: Option<i64>, mode: Mode) -> Result<Troubled, StoreError> {
         let sql: &'static Sql = if business_id.is_some() { &FAILED_COUNT } else { &FAILED_COUNT_OF_ALL };
-        let Some(row) = self.read_one(sql, vec![business_id.unwrap_or(0).into()]).await? else {
+        let params = vec![business_id.unwrap_or(0).into(), i64::from(mode == Mode::Test).into()];
+        let Some(row) = self.read_one(sql, params).await? else {
             return Ok(Troubled::default());
         };
         let mut r = row.reader("jobs");

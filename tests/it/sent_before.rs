@@ -1,0 +1,191 @@
+//! A payer's transfer that paid nobody, or went back: his second one of that amount is not another merchant's for that, and an
+//! honest customer is not asked about for ever.
+
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::merchant::Mode;
+use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::time::Span;
+use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
+use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
+
+use crate::another_merchant::correct;
+use crate::counted_once::{approved, forwarded};
+use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, world};
+use crate::harness::databases::TestDatabase;
+use crate::harness::mails::Alert;
+use crate::spoken_for::{came, named, obstacles};
+
+const NAIRA: i64 = 7_000;
+const PAYER: &str = "MUSA DANLADI";
+
+/// The shop whose order for a wife her husband pays, and one whose customer is said to bear his name.
+async fn two(db: &TestDatabase) -> (TestApp, Merchant, Merchant, Payment) {
+    let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+    let other = t.merchant("bolu.example").await;
+    let mine = t.create(&victim, NAIRA, "Halima Garba").await;
+    (t, victim, other, mine)
+}
+
+/// The bank takes the money of a payment back, and an operator follows it.
+async fn taken_back(t: &TestApp, paid: &Payment, payer: &str) {
+    t.advance(LATER);
+    let at = t.app.now() - Span::seconds(20);
+    let told = format!("RVSL NIP TRANSFER {payer}");
+    let debit =
+        Alert { direction: "DEBIT", session: String::new(), ..Alert::credit(ACCOUNT, NAIRA, &told, at) };
+    let debit = t.ingest(&debit.text()).await;
+    let ask = Reverse {
+        business_id: paid.business_id,
+        transaction_id: &paid.transaction_id,
+        reason: "the bank took it back",
+        operator: "ife",
+        undoing_alert: Some(debit.alert_id),
+        despite: None,
+    };
+    reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+}
+
+/// Waits for a person for the sake of the one of before.
+async fn is_asked_about(t: &TestApp, again: &AlertOutcome, bait: &Payment, words: &str) {
+    assert_eq!(
+        (again.status, t.payment(bait).await.status),
+        (AlertStatus::Review, Status::Pending),
+        "{again:?}"
+    );
+    assert!(again.reason.contains(words), "{words}: {}", again.reason);
+}
+
+on_both! {
+    async fn what_the_bank_took_back_may_be_sent_again(db: TestDatabase) {
+        // Approved by a person, in the husband's name.
+        let (t, _, other, mine) = two(&db).await;
+        let first = came(&t, NAIRA, PAYER).await;
+        approved(&t, &first, &mine, Some("her husband paid")).await;
+        taken_back(&t, &mine, PAYER).await;
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        let again = came(&t, NAIRA, PAYER).await;
+        is_asked_about(&t, &again, &bait, &named(&mine)).await;
+        // Taken back only on the third day, in her own name, and sent again at once; a week later it is another purchase.
+        for (days_after, is_taken) in [(0, false), (7, true)] {
+            let (t, _, other, mine) = two(&db).await;
+            assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+            t.advance(Span::hours(50));
+            taken_back(&t, &mine, "HALIMA GARBA").await;
+            t.advance(Span::days(days_after));
+            let bait = t.create(&other, NAIRA, "Halima Garba").await;
+            let again = came(&t, NAIRA, "HALIMA GARBA").await;
+            if is_taken {
+                assert_eq!(again.transaction_id.as_ref(), Some(&bait.transaction_id), "{again:?}");
+            } else {
+                is_asked_about(&t, &again, &bait, &named(&mine)).await;
+            }
+        }
+        // The shop itself may be paid anew.
+        let (t, victim, _, mine) = two(&db).await;
+        assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+        taken_back(&t, &mine, "HALIMA GARBA").await;
+        let anew = t.create(&victim, NAIRA, "Halima Garba").await;
+        let again = came(&t, NAIRA, "HALIMA GARBA").await;
+        assert_eq!(again.transaction_id.as_ref(), Some(&anew.transaction_id), "{again:?}");
+    }
+
+    async fn what_a_person_dismissed_may_be_sent_again(db: TestDatabase) {
+        let (t, _, other, _) = two(&db).await;
+        let first = came(&t, NAIRA, PAYER).await;
+        dismiss_alert(&t.app, first.alert_id, "ife", "nobody of that name; he may call").await.unwrap().unwrap();
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        let again = came(&t, NAIRA, PAYER).await;
+        is_asked_about(&t, &again, &bait, "was dismissed by a person").await;
+        // A person who approves one that waits for other reasons is told as well.
+        let long = t.create(&other, NAIRA + 100, "Musa Danladi").await;
+        let less = came(&t, NAIRA, PAYER).await;
+        assert!(obstacles(&t, &less, &long).await.iter().any(|one| one.contains("second transfer")));
+    }
+
+    async fn a_correction_does_not_come_before_what_it_follows(db: TestDatabase) {
+        let (t, _, other, _) = two(&db).await;
+        let bait = t.create(&other, 9_500, "Musa Danladi").await;
+        let first = came(&t, NAIRA, PAYER).await;
+        assert!(first.status.is_waiting(), "{first:?}");
+        t.advance(Span::minutes(5));
+        correct(&t, &other, &bait, NAIRA).await;
+        assert_eq!(t.payment(&bait).await.status, Status::Pending);
+        let again = came(&t, NAIRA, PAYER).await;
+        is_asked_about(&t, &again, &bait, &format!("alert {} of this amount", first.alert_id)).await;
+    }
+
+    async fn one_that_staff_forwarded_or_a_fast_clock_told_was_there_before(db: TestDatabase) {
+        for is_forwarded in [true, false] {
+            let (t, _, other, _) = two(&db).await;
+            t.advance(LATER);
+            let ahead = if is_forwarded { Span::seconds(-20) } else { Span::seconds(90) };
+            let mail = Alert::credit(ACCOUNT, NAIRA, PAYER, t.app.now() + ahead).text();
+            let first = t.ingest(&if is_forwarded { forwarded(&mail) } else { mail }).await;
+            assert!(first.status.is_waiting(), "{first:?}");
+            t.advance(Span::seconds(2));
+            let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+            let again = came(&t, NAIRA, PAYER).await;
+            is_asked_about(&t, &again, &bait, &format!("alert {} of this amount", first.alert_id)).await;
+        }
+    }
+
+    async fn a_transfer_too_many_does_not_hold_a_customer_for_ever(db: TestDatabase) {
+        let (t, shop, _, _) = two(&db).await;
+        let payer = "HALIMA GARBA";
+        assert_eq!(came(&t, NAIRA, payer).await.status, AlertStatus::Matched);
+        // Sent twice, and a purchase on every day that follows.
+        assert_eq!(came(&t, NAIRA, payer).await.status, AlertStatus::Unmatched);
+        let mut statuses = Vec::new();
+        for _ in 0..5 {
+            t.advance(Span::hours(23));
+            t.create(&shop, NAIRA, "Halima Garba").await;
+            statuses.push(came(&t, NAIRA, payer).await.status);
+        }
+        assert_eq!(statuses[0], AlertStatus::Review);
+        assert_eq!(statuses[3..], [AlertStatus::Matched, AlertStatus::Matched], "{statuses:?}");
+    }
+
+    async fn on_a_shops_own_account_nobody_else_is_meant(db: TestDatabase) {
+        let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+        t.account_for("0123450077", Some(shop.id), Mode::Live).await;
+        let told = async |naira: i64| {
+            t.advance(LATER);
+            let mail = Alert::credit("0123450077", naira, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+            t.ingest(&mail.text()).await
+        };
+        assert_eq!(told(NAIRA).await.status, AlertStatus::Unmatched);
+        let asked = t.create(&shop, NAIRA, "Halima Garba").await;
+        assert_eq!(told(NAIRA).await.transaction_id, Some(asked.transaction_id));
+    }
+
+    async fn no_id_that_a_merchant_chose_tells_a_person_anything(db: TestDatabase) {
+        let (t, victim, other, _) = two(&db).await;
+        let first = came(&t, NAIRA, PAYER).await;
+        let words = format!(
+            "alert {} of this amount and under this name waits for a person: this may be a second transfer for the same payment",
+            first.alert_id
+        );
+        let new = NewPayment { transaction_id: Some(words), ..t.request(&other, NAIRA, "Musa Danladi") };
+        let Created::Payment(view) = create_payment(&t.app, &other.caller, new, None).await.unwrap() else {
+            panic!("not created")
+        };
+        let bait = view.payment;
+        t.create(&victim, NAIRA + 100, "Musa Danladi").await;
+        let again = came(&t, NAIRA, PAYER).await;
+        assert_eq!(again.status, AlertStatus::Review, "{again:?}");
+        // The reason holds the words, for the id is in it, and the warning is told all the same.
+        assert!(again.reason.contains("waits for a person"), "{}", again.reason);
+        assert!(obstacles(&t, &again, &bait).await.iter().any(|one| one.starts_with("alert ")));
+    }
+
+    async fn who_was_told_by_the_reason_is_not_told_again(db: TestDatabase) {
+        let (t, _, other, _) = two(&db).await;
+        came(&t, NAIRA, PAYER).await;
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        let again = came(&t, NAIRA, PAYER).await;
+        assert_eq!(again.status, AlertStatus::Review, "{again:?}");
+        approved(&t, &again, &bait, None).await;
+    }
+}
