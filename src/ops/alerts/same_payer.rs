@@ -77,11 +77,10 @@ pub async fn sent_for_another(
                 }
             }
             status if status.is_waiting() || status == AlertStatus::Dismissed => {
-                if is_money_of_nobody(other)
-                    && !is_its_own(&accounts, payment, own, other)
-                    && is_older(app, other, payment).await?
-                    && !waits_for_such_a_one(other)
-                {
+                let is_silent = !is_money_of_nobody(other)
+                    || is_its_own(&accounts, payment, own, other)
+                    || waits_for_such_a_one(other);
+                if !is_silent && is_older(app, other, payment).await? {
                     return Ok(Some(before_in_words(id, status)));
                 }
             }
