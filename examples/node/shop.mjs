@@ -47,8 +47,10 @@ async function catchUp() {
     try {
       page = await ask("GET", `/events?${query}`);
     } catch (error) {
-      if (error.cause !== "not_found") throw error;
-      return readOpenOrders();
+      if (error.cause !== "event_too_old") throw error;
+      shop.last = null;
+      await readOpenOrders();
+      continue;
     }
     const { data, meta } = page;
     data.forEach(heard);
@@ -58,7 +60,7 @@ async function catchUp() {
   }
 }
 
-// The same where the service has no events to read.
+// After more than 30 days, which is how long events are listed.
 async function readOpenOrders() {
   for (const id of Object.keys(shop.orders)) {
     const { data } = await ask("GET", `/payment/${encodeURIComponent(id)}`);

@@ -64,9 +64,11 @@ function catch_up(): void {
     do {
         $last = with_shop(fn (array &$shop) => $shop['last']);
         $page = ask('GET', '/events?' . http_build_query(['limit' => 100] + ($last ? ['after' => $last] : [])));
-        if (!$page['success'] && $page['code'] === 'not_found') {
+        if (!$page['success'] && $page['code'] === 'event_too_old') {
+            with_shop(function (array &$shop): void { $shop['last'] = null; });
             read_open_orders();
-            return;
+            $page['meta']['has_more'] = true;
+            continue;
         }
         if (!$page['success']) exit($page['message'] . "\n");
         with_shop(function (array &$shop) use ($page): void {
@@ -76,7 +78,7 @@ function catch_up(): void {
     } while ($page['meta']['has_more']);
 }
 
-/** The same where the service has no events to read. */
+/** After more than 30 days, which is how long events are listed. */
 function read_open_orders(): void {
     foreach (array_keys(with_shop(fn (array &$shop) => $shop['orders'])) as $id) {
         $answer = ask('GET', '/payment/' . rawurlencode($id));

@@ -58,9 +58,11 @@ def catch_up():
         try:
             page = ask("GET", "/events?" + urllib.parse.urlencode({"limit": 100, **after}))
         except urllib.error.HTTPError as error:
-            if error.code != 404:
+            if json.load(error)["code"] != "event_too_old":
                 raise
-            return read_open_orders()
+            shop["last"] = None
+            read_open_orders()
+            continue
         for event in page["data"]:
             heard(event)
         shop["last"] = page["meta"]["last_id"] or shop["last"]
@@ -70,7 +72,7 @@ def catch_up():
 
 
 def read_open_orders():
-    """The same where the service has no events to read."""
+    """After more than 30 days, which is how long events are listed."""
     for id, order in shop["orders"].items():
         payment = ask("GET", "/payment/" + urllib.parse.quote(id, safe=""))["data"]
         if payment["status"] == "approved" and order["status"] != "paid":

@@ -57,7 +57,11 @@ def catch_up
   loop do
     query = URI.encode_www_form({ limit: 100, after: SHOP["last"] }.compact)
     page = ask("GET", "/events?#{query}")
-    return read_open_orders if page["code"] == "not_found"
+    if page["code"] == "event_too_old"
+      SHOP["last"] = nil
+      read_open_orders
+      next
+    end
     abort page["message"] unless page["success"]
     page["data"].each { |event| heard(event) }
     SHOP["last"] = page["meta"]["last_id"] || SHOP["last"]
@@ -66,7 +70,7 @@ def catch_up
   end
 end
 
-# The same where the service has no events to read.
+# After more than 30 days, which is how long events are listed.
 def read_open_orders
   SHOP["orders"].each_key do |id|
     payment = ask("GET", "/payment/#{URI.encode_www_form_component(id)}")["data"]

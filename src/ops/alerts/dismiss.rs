@@ -12,6 +12,7 @@ use crate::domain::arrival::ArrivalEnd;
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::ops::alerts::taken_back::takes_money_back;
+use crate::ops::webhooks::chosen;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{acts, alerts, arrivals};
@@ -177,11 +178,13 @@ async fn put_aside(
             true => format!("{reason} (it was {}: {})", alert.status.as_str(), alert.reason),
             false => reason.to_owned(),
         };
+        let told = chosen::waits_no_more(app, id, ArrivalEnd::Dismissed, now).await?;
         let mut unit = app
             .store
             .unit(id)
             .await?
             .step(alerts::dismissed(&alert, &kept, now))
+            .steps(told)
             .step(arrivals::end_of_alert(id, ArrivalEnd::Dismissed, now))
             .step(acts::record(act, operator, "dismiss", &format!("alert {id}"), reason, now));
         if tells_nothing {

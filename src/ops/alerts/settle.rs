@@ -138,6 +138,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         )
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
+        .steps(gone_elsewhere(app, s, &after, now).await?)
         .steps(waited_for(s, &after, now))
         .steps(credited.guard)
         .step(settlements::add(&settlement))
@@ -184,6 +185,24 @@ fn waited_for(s: &Settling<'_>, after: &Payment, now: Timestamp) -> impl Iterato
     let has_waited = s.alert.status != AlertStatus::New;
     let by_alert = has_waited.then(|| arrivals::end_settled(s.alert.id, after.id, now));
     by_alert.into_iter().chain([arrivals::end_of_payment(after.id, ArrivalEnd::Paid, now)])
+}
+
+/// Another payment's business is told that what waited for it was not its money.
+async fn gone_elsewhere(
+    app: &App,
+    s: &Settling<'_>,
+    after: &Payment,
+    now: Timestamp,
+) -> Result<Vec<Step>, OpError> {
+    if s.alert.status == AlertStatus::New {
+        return Ok(Vec::new());
+    }
+    match app.store.open_arrival_of(s.alert.id).await? {
+        Some(arrival) if arrival.payment_id != after.id => {
+            chosen::waits_no_more(app, s.alert.id, ArrivalEnd::Elsewhere, now).await
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Who gets the money, under which guard, and who is told.

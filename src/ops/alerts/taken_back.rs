@@ -30,6 +30,7 @@ use crate::domain::same_transfer::{
 };
 use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
 use crate::ops::notices::alarms::raise;
+use crate::ops::webhooks::chosen;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::jobs::{self, JobKind};
@@ -388,7 +389,8 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Resul
                 let held = alerts::held(&alert, &why, undoing.id);
                 let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
                 let waited = arrivals::end_of_alert(alert.id, ArrivalEnd::TakenBack, app.now());
-                let unit = app.store.unit(alert.id).await?.step(held).step(waited).step(job);
+                let told = chosen::waits_no_more(app, alert.id, ArrivalEnd::TakenBack, app.now()).await?;
+                let unit = app.store.unit(alert.id).await?.step(held).steps(told).step(waited).step(job);
                 if app.store.apply(unit).await?.is_done() {
                     alert_log::held(app, &alert);
                     app.wake_workers();

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
-use crate::domain::arrival::Arrival;
+use crate::domain::arrival::{Arrival, ArrivalEnd};
 use crate::domain::event::EventKind;
 use crate::domain::intent::reject_word;
 use crate::domain::merchant::Mode;
@@ -101,6 +101,10 @@ pub struct PaymentBody<'a> {
     /// The bank's time of money that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     occurred_at: Option<JsonTime>,
+    /// What became of money that waited and did not pay this payment: `dismissed` by a person, `taken_back` by the bank, or
+    /// `elsewhere`: it paid another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     wallet_id: Option<i64>,
     /// When it happened.
@@ -191,6 +195,21 @@ pub fn money_arrived(id: &str, kind: EventKind, about: About<'_>, arrival: &Arri
     let received_amount = Some(JsonMoney(arrival.received));
     let body = of_payment(id, kind, about, arrival.made_at);
     encode(&PaymentBody { received_amount, occurred_at, ..body })
+}
+
+/// The same, once it waits no more: what became of it, and when.
+pub fn money_gone(
+    id: &str,
+    kind: EventKind,
+    about: About<'_>,
+    arrival: &Arrival,
+    end: ArrivalEnd,
+    at: Timestamp,
+) -> Vec<u8> {
+    let occurred_at = Some(JsonTime(arrival.occurred_at));
+    let received_amount = Some(JsonMoney(arrival.received));
+    let body = of_payment(id, kind, about, at);
+    encode(&PaymentBody { received_amount, occurred_at, outcome: Some(end.as_str()), ..body })
 }
 
 /// The body of `wallet.topped_up`, of the top-up that brought the money.
@@ -296,6 +315,7 @@ fn of_payment<'a>(id: &'a str, kind: EventKind, about: About<'a>, at: Timestamp)
         reject_reason: None,
         previous_amount: None,
         occurred_at: None,
+        outcome: None,
         wallet_id: None,
         timestamp: JsonTime(at),
         email_data,
@@ -405,6 +425,7 @@ pub fn sample(kind: EventKind) -> Vec<u8> {
         reject_reason: is(&[EventKind::PaymentRejected]).then_some("expired"),
         previous_amount: is(&[EventKind::PaymentAmountCorrected]).then_some(JsonMoney(Money(1_000_000))),
         occurred_at: waits.then_some(at),
+        outcome: None,
         wallet_id: is(&[EventKind::WalletToppedUp]).then_some(31),
         timestamp: at,
         email_data: if has_mail { mail } else { EmailData::default() },

@@ -7,11 +7,12 @@ use super::body::{self, About, AlertNote};
 use super::event::{Fact, record};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::arrival::{Arrival, ArrivalKind};
+use crate::domain::arrival::{Arrival, ArrivalEnd, ArrivalKind};
 use crate::domain::event::EventKind;
 use crate::domain::merchant::Mode;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::payout::{Payout, PayoutStatus};
+use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::store::Step;
 
@@ -78,6 +79,28 @@ pub(in crate::ops) async fn arrived(
     let about = About { payment, account: account.as_ref(), alert: None };
     let fact = Fact { subject_id: arrival.id, ..Fact::of(payment, kind, arrival.made_at) };
     Ok(record(app, fact, |id| body::money_arrived(id, kind, about, arrival)).await?.to_vec())
+}
+
+/// Of money that waited for a payment by an alert and waits no more, though it did not pay it: what became of it. Behind the
+/// guard on the alert, under which nothing else is written of what waits by it.
+pub(in crate::ops) async fn waits_no_more(
+    app: &App,
+    alert_id: i64,
+    end: ArrivalEnd,
+    at: Timestamp,
+) -> Result<Vec<Step>, OpError> {
+    let Some(arrival) = app.store.open_arrival_of(alert_id).await? else { return Ok(Vec::new()) };
+    let Some(kind) = of_arrival(arrival.kind) else { return Ok(Vec::new()) };
+    let payment = app.store.payment(arrival.payment_id).await?;
+    let Some(payment) = payment.filter(|payment| payment.kind != Kind::Topup) else { return Ok(Vec::new()) };
+    if !is_chosen(app, payment.business_id, kind).await? {
+        return Ok(Vec::new());
+    }
+    let account = account_of(app, &payment).await?;
+    let about = About { payment: &payment, account: account.as_ref(), alert: None };
+    // An arrival has two facts at most: that it came, and that it is gone.
+    let fact = Fact { subject_id: -arrival.id, ..Fact::of(&payment, kind, at) };
+    Ok(record(app, fact, |id| body::money_gone(id, kind, about, &arrival, end, at)).await?.to_vec())
 }
 
 /// Of a top-up that its money just filled the wallet of.

@@ -10,6 +10,7 @@ use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::MemberRole;
 use tillbell::ops::alerts::approve::{Approve, approve_alert};
+use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::merchants::businesses::{BusinessChange, BusinessRefusal, set_business};
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
@@ -148,6 +149,56 @@ on_both! {
         let wanted: (&Value, &Value, &Value) = (&"pending".into(), &5000.0.into(), &4000.0.into());
         assert_eq!((&one["status"], &one["amount"], &one["received_amount"]), wanted, "{one}");
         assert!(one["payer_account_number"].is_null() && one["email_data"].as_object().unwrap().is_empty(), "{one}");
+    }
+
+    async fn what_became_of_money_that_did_not_pay_is_told(db: TestDatabase) {
+        let world = World::new(db).await;
+        world.choose("payment.underpaid").await;
+        let (t, shop) = (&world.t, &world.shop);
+        let first = world.asked(shop, 5_000, "Halima Garba").await;
+        let came = async |naira: i64| {
+            t.advance(LATER);
+            let mail = Alert::credit(ACCOUNT, naira, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+            (t.ingest(&mail.text()).await, mail)
+        };
+        // Put aside by a person, once.
+        let (short, _) = came(4_000).await;
+        dismiss_alert(&t.app, short.alert_id, "ife", "sent back").await.unwrap().unwrap();
+        dismiss_alert(&t.app, short.alert_id, "ife", "sent back").await.unwrap().unwrap_err();
+        // Taken by a person for another order.
+        let (short, _) = came(4_100).await;
+        let second = world.asked(shop, 9_000, "Sani Lawal").await;
+        let ask = Approve {
+            alert_id: short.alert_id,
+            business_id: second.business_id,
+            transaction_id: &second.transaction_id,
+            operator: "ife",
+            despite: Some("she paid for her brother"),
+            seen: None,
+        };
+        approve_alert(&t.app, &ask).await.unwrap().unwrap();
+        // Taken back by the bank.
+        let (_, mail) = came(4_200).await;
+        t.advance(LATER);
+        let debit = Alert { direction: "DEBIT", message_id: "<back@gens.example>".into(), ..mail };
+        t.ingest(&debit.text()).await;
+        let (_, page) = world.get("/events?limit=100").await;
+        let told: Vec<(String, Value, Value)> = page["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["event"] == "payment.underpaid" && one["transaction_id"] == first.transaction_id)
+            .map(|one| (one["received_amount"].to_string(), one["outcome"].clone(), one["status"].clone()))
+            .collect();
+        let open = Value::from("pending");
+        let wanted: Vec<(String, Value, Value)> = [
+            ("4000.0", Value::Null), ("4000.0", "dismissed".into()), ("4100.0", Value::Null), ("4100.0", "elsewhere".into()),
+            ("4200.0", Value::Null), ("4200.0", "taken_back".into()),
+        ]
+        .map(|(amount, outcome)| (amount.to_owned(), outcome, open.clone()))
+        .to_vec();
+        assert_eq!(told, wanted);
+        assert_eq!(t.payment(&first).await.status, Status::Pending);
     }
 
     async fn payouts_are_told_to_the_business_itself(db: TestDatabase) {

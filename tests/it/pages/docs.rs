@@ -81,7 +81,7 @@ on_one! {
         browser.click("nav.side a[href='/docs/wallet#lookUpWallet']");
         browser.wait_for("#lookUpWallet");
         browser.click("#lookUpWallet [data-send]");
-        browser.shows("wallet_not_enabled");
+        browser.shows("\"wallet_id\": null");
         assert_eq!(browser.execute("return window.forbidden", json!([])), json!([]), "the policy forbade something");
         let everywhere = browser.execute(EVERYWHERE, json!([]));
         assert!(!everywhere.as_str().unwrap().contains(&key), "{everywhere}");

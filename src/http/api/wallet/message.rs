@@ -27,7 +27,7 @@ const MESSAGE_MAX: usize = 4_000;
 const ABOUT: &str = "A text of your own to a customer, by the messaging app. Its first line is your business's name. With an \
                      `Idempotency-Key` it is sent at most once for that key.";
 const EXAMPLE: &str = r#"{
-  "phone": "08031234567",
+  "phone": "+2340000000001",
   "message": "Your order A-7 is on its way."
 }"#;
 

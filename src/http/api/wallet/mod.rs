@@ -218,7 +218,7 @@ fn phone_field() -> Field {
 
 /// The body of routes about a number.
 fn about_phone() -> Body {
-    Body::new("WalletNumber", r#"{ "phone": "08031234567" }"#).field(phone_field())
+    Body::new("WalletNumber", r#"{ "phone": "+2340000000001" }"#).field(phone_field())
 }
 
 /// The field `payer_name`, as callers are told of it.
@@ -229,7 +229,7 @@ fn payer_name_field(about: &'static str) -> Field {
 /// For examples.
 fn sample(created: Option<bool>) -> WalletBody {
     WalletBody {
-        phone: "+2348031234567".to_owned(),
+        phone: "+2340000000001".to_owned(),
         wallet_id: Some(12),
         tier: Some(1),
         has_pin: true,

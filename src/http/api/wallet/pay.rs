@@ -51,7 +51,7 @@ const STARTED: &str = "The customer was sent a link to confirm the payment";
 const ABOUT: &str = "The customer gets a message with a link, and confirms with a PIN. No money moves before that. The same \
                      request with the same `idempotency_key` gets the same answer and link, and no second message.";
 const EXAMPLE: &str = r#"{
-  "phone": "08031234567",
+  "phone": "+2340000000001",
   "amount": 5000,
   "order_reference": "A-7",
   "order_summary": "2 x Ankara, 6 yards",

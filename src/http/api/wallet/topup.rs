@@ -33,7 +33,7 @@ const STARTED: &str = "Top-up started";
 const ABOUT: &str = "An account that fills the customer's wallet. There are no charges and no webhook, and only a transfer of \
                      exactly this amount counts: look the wallet up to see its balance.";
 const EXAMPLE: &str = r#"{
-  "phone": "08031234567",
+  "phone": "+2340000000001",
   "amount": 20000,
   "payer_name": "Adaeze Blessing Nwosu"
 }"#;
@@ -45,7 +45,7 @@ pub fn describe(writer: &mut Writer) -> Operation {
         .field(phone_field())
         .field(Field::amount("amount", writer.max_amount, amount).required())
         .field(payer_name_field(payer));
-    let sample = StartedBody { phone: "+2348031234567", wallet_id: Some(12), payment: sample_created() };
+    let sample = StartedBody { phone: "+2340000000001", wallet_id: Some(12), payment: sample_created() };
     Operation::post(WALLET_TOPUP, "topUpWallet", Tag::Wallet, "Top up", body)
         .about(ABOUT)
         .answers(

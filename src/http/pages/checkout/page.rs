@@ -62,6 +62,14 @@ pub struct Left {
 pub struct Row {
     pub name: &'static str,
     pub value: String,
+    /// It may be broken anywhere, and at no hyphen before.
+    pub is_id: bool,
+}
+
+impl Row {
+    fn new(name: &'static str, value: String) -> Row {
+        Row { name, value, is_id: false }
+    }
 }
 
 #[derive(Template)]
@@ -224,16 +232,16 @@ fn rows(checkout: &Checkout) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some((received, at)) = checkout.paid {
         if received != checkout.amount {
-            rows.push(Row { name: "Received", value: unbroken(&naira(received)) });
+            rows.push(Row::new("Received", unbroken(&naira(received))));
         }
-        rows.push(Row { name: "Paid", value: moment(at) });
-        rows.push(Row { name: "Paid by", value: plain(&checkout.payer_name) });
+        rows.push(Row::new("Paid", moment(at)));
+        rows.push(Row::new("Paid by", plain(&checkout.payer_name)));
     }
     if checkout.account.is_some() {
         let until = day_clock(checkout.state.expires_at, checkout.now);
-        rows.push(Row { name: "Pay before", value: until });
+        rows.push(Row::new("Pay before", until));
     }
-    rows.push(Row { name: "Reference", value: plain(&checkout.transaction_id) });
+    rows.push(Row { is_id: true, ..Row::new("Reference", plain(&checkout.transaction_id)) });
     rows
 }
 
