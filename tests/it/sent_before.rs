@@ -8,6 +8,7 @@ use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
+use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 
 use crate::another_merchant::correct;
@@ -28,14 +29,17 @@ async fn two(db: &TestDatabase) -> (TestApp, Merchant, Merchant, Payment) {
     (t, victim, other, mine)
 }
 
+/// What the bank says that takes a transfer back.
+fn debit(t: &TestApp, payer: &str) -> Alert {
+    t.advance(LATER);
+    let told = format!("RVSL NIP TRANSFER {payer}");
+    let at = t.app.now() - Span::seconds(20);
+    Alert { direction: "DEBIT", session: String::new(), ..Alert::credit(ACCOUNT, NAIRA, &told, at) }
+}
+
 /// The bank takes the money of a payment back, and an operator follows it.
 async fn taken_back(t: &TestApp, paid: &Payment, payer: &str) {
-    t.advance(LATER);
-    let at = t.app.now() - Span::seconds(20);
-    let told = format!("RVSL NIP TRANSFER {payer}");
-    let debit =
-        Alert { direction: "DEBIT", session: String::new(), ..Alert::credit(ACCOUNT, NAIRA, &told, at) };
-    let debit = t.ingest(&debit.text()).await;
+    let debit = t.ingest(&debit(t, payer).text()).await;
     let ask = Reverse {
         business_id: paid.business_id,
         transaction_id: &paid.transaction_id,
@@ -138,13 +142,91 @@ on_both! {
         // Sent twice, and a purchase on every day that follows.
         assert_eq!(came(&t, NAIRA, payer).await.status, AlertStatus::Unmatched);
         let mut statuses = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..4 {
             t.advance(Span::hours(23));
-            t.create(&shop, NAIRA, "Halima Garba").await;
-            statuses.push(came(&t, NAIRA, payer).await.status);
+            let asked = t.create(&shop, NAIRA, "Halima Garba").await;
+            let paid = came(&t, NAIRA, payer).await;
+            statuses.push(paid.status);
+            // Somebody looks every day.
+            if paid.status == AlertStatus::Review {
+                approved(&t, &paid, &asked, None).await;
+            }
         }
         assert_eq!(statuses[0], AlertStatus::Review);
-        assert_eq!(statuses[3..], [AlertStatus::Matched, AlertStatus::Matched], "{statuses:?}");
+        assert_eq!(statuses[2..], [AlertStatus::Matched, AlertStatus::Matched], "{statuses:?}");
+    }
+
+    async fn money_that_may_have_gone_back_counts_before_a_person_has_looked(db: TestDatabase) {
+        // The bank takes it back on the third day; nobody has reversed it, or somebody has and named no debit.
+        for is_reversed in [false, true] {
+            let (t, _, other, mine) = two(&db).await;
+            assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+            t.advance(Span::hours(60));
+            if is_reversed {
+                let ask = Reverse {
+                    business_id: mine.business_id,
+                    transaction_id: &mine.transaction_id,
+                    reason: "the bank took it back",
+                    operator: "ife",
+                    undoing_alert: None,
+                    despite: None,
+                };
+                reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+            } else {
+                t.ingest(&debit(&t, "HALIMA GARBA").text()).await;
+            }
+            let bait = t.create(&other, NAIRA, "Halima Garba").await;
+            let again = came(&t, NAIRA, "HALIMA GARBA").await;
+            is_asked_about(&t, &again, &bait, &named(&mine)).await;
+        }
+        // Of one that waits since days as well.
+        let (t, _, other, _) = two(&db).await;
+        let first = came(&t, NAIRA, PAYER).await;
+        t.advance(Span::hours(60));
+        t.ingest(&debit(&t, PAYER).text()).await;
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        let again = came(&t, NAIRA, PAYER).await;
+        is_asked_about(&t, &again, &bait, &format!("alert {} of this amount", first.alert_id)).await;
+    }
+
+    async fn each_of_a_row_of_transfers_speaks_for_itself(db: TestDatabase) {
+        let (t, _, other, _) = two(&db).await;
+        came(&t, NAIRA, PAYER).await;
+        t.create(&other, NAIRA, "Musa Danladi").await;
+        t.advance(Span::hours(21));
+        let second = came(&t, NAIRA, PAYER).await;
+        assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+        t.advance(Span::hours(29));
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        let third = came(&t, NAIRA, PAYER).await;
+        is_asked_about(&t, &third, &bait, &format!("alert {} of this amount", second.alert_id)).await;
+    }
+
+    async fn a_person_is_told_of_each_that_speaks(db: TestDatabase) {
+        let (t, _, other, mine) = two(&db).await;
+        assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+        let second = came(&t, NAIRA, "HALIMA GARBA").await;
+        assert_eq!(second.status, AlertStatus::Unmatched, "{second:?}");
+        let bait = t.create(&other, NAIRA, "Halima Garba").await;
+        let third = came(&t, NAIRA, "HALIMA GARBA").await;
+        is_asked_about(&t, &third, &bait, &named(&mine)).await;
+        assert!(third.reason.contains(&format!("alert {} of this amount", second.alert_id)), "{}", third.reason);
+    }
+
+    async fn a_wallet_may_be_meant_on_a_shops_own_account(db: TestDatabase) {
+        let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+        t.account_for("0123450077", Some(shop.id), Mode::Live).await;
+        let change = BusinessChange { wallet_enabled: Some(true), ..BusinessChange::default() };
+        set_business(&t.app, "test", shop.id, &change).await.unwrap().unwrap();
+        t.app.directory.forget();
+        let told = async || {
+            t.advance(LATER);
+            let mail = Alert::credit("0123450077", NAIRA, PAYER, t.app.now() - Span::seconds(20));
+            t.ingest(&mail.text()).await
+        };
+        let first = told().await;
+        let bait = t.create(&shop, NAIRA, "Musa Danladi").await;
+        is_asked_about(&t, &told().await, &bait, &format!("alert {} of this amount", first.alert_id)).await;
     }
 
     async fn on_a_shops_own_account_nobody_else_is_meant(db: TestDatabase) {

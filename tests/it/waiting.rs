@@ -83,6 +83,28 @@ on_both! {
         assert_ne!(copy.status, AlertStatus::Matched);
     }
 
+    async fn what_waits_for_its_key_speaks_against_another_merchants_payment(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let mail = |at| Signer::bank().sign(&Alert::credit(ACCOUNT, 7_000, "MUSA DANLADI", at).text());
+        s.names.say(KEY_NAME, Say::ServFail);
+        let first = s.take(mail(s.t.app.now()), MAILBOX).await;
+        assert_eq!(first.status, AlertStatus::Quarantined, "{first:?}");
+        s.t.advance(Span::minutes(17));
+        let other = s.t.merchant("bolu.example").await;
+        let bait = s.t.create(&other, 7_000, "Musa Danladi").await;
+        s.t.advance(Span::minutes(5));
+        let second = s.take(mail(s.t.app.now()), MAILBOX).await;
+        assert_eq!(second.status, AlertStatus::Quarantined, "{second:?}");
+        // The younger one is asked for first.
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        s.t.advance(Span::seconds(40));
+        work(&s).await;
+        let (first, second) = (s.alert(first.id).await, s.alert(second.id).await);
+        assert_eq!(second.authenticity, Authenticity::Proven, "{second:?}");
+        assert_eq!(s.t.payment(&bait).await.status, Status::Pending, "{first:?} {second:?}");
+        assert!(second.reason.contains("second transfer"), "{}", second.reason);
+    }
+
     async fn silence_is_trouble_and_does_not_hold_up_the_intake_for_ever(db: TestDatabase) {
         let s = Scene::new(db).await;
         waiting(&s, Say::Silence).await;

@@ -101,22 +101,15 @@ pub fn reasons_of(stored: &str) -> Vec<String> {
     serde_json::from_str::<Reasons>(stored).map(|found| found.reasons).unwrap_or_default()
 }
 
-/// What spoke against an approval beside the payments themselves, each by itself and in no other words; and whether nothing
-/// else did. None where a program of before wrote it.
-pub fn doubts_of(stored: &str) -> (Vec<String>, bool) {
+/// What spoke against an approval beside the payments themselves, each by itself and in no other words. None where a program
+/// of before wrote it.
+pub fn doubts_of(stored: &str) -> Vec<String> {
     #[derive(Deserialize)]
     struct Doubts {
-        reasons: Vec<String>,
         #[serde(default)]
         doubts: Vec<String>,
     }
-    match serde_json::from_str::<Doubts>(stored) {
-        Ok(found) => {
-            let is_all = found.reasons.len() == found.doubts.len();
-            (found.doubts, is_all)
-        }
-        Err(_) => (Vec::new(), false),
-    }
+    serde_json::from_str::<Doubts>(stored).map(|found| found.doubts).unwrap_or_default()
 }
 
 /// The payments that stored evidence considered, the likeliest first.

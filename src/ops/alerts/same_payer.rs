@@ -4,7 +4,6 @@
 
 use super::evidence;
 use crate::app::App;
-use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use crate::domain::matching::{Beneficiary, of_another_in_words};
 use crate::domain::money::Money;
@@ -15,29 +14,36 @@ use crate::ops::OpError;
 
 /// Who does not see a transfer arrive, or sees it come back, sends another on the same day or the next.
 const SENT_AGAIN_WITHIN: Span = Span::days(2);
-/// A bank may take a transfer back after this long; of those that it took, also older ones are looked at.
+/// A bank may take a transfer back after this long; of those that it may have taken, also older ones are looked at.
 const TAKEN_BACK_WITHIN: Span = Span::days(30);
-/// Credits of one payer and amount that are looked at.
-const CREDITS_MAX: usize = 50;
+/// Credits of one payer and amount that are looked at; where there are more a person decides.
+const CREDITS_MAX: usize = 200;
+/// Of what speaks against an approval, so much is said.
+const SAID_MAX: usize = 5;
+
+/// What the payer of a credit has sent besides.
+#[derive(Clone, Debug, Default)]
+pub struct OfPayer {
+    pub credits: Vec<AlertRow>,
+    /// There may be more.
+    pub is_cut: bool,
+}
 
 /// Other credits of the amount and the payer, written as this one writes him, that may have come to its account, seen from
 /// two days before the money came to two days after the mail; newest first. A mailbox may have been unread for long. Those
-/// that paid and were reversed also from thirty days before. None where the alert shows no payer.
-pub async fn credits_of_its_payer(
-    app: &App,
-    alert: &AlertRow,
-    received: Money,
-) -> Result<Vec<AlertRow>, OpError> {
-    let Some(payer) = &alert.facts.payer_name else { return Ok(Vec::new()) };
+/// that went back, or may have, also from thirty days before. None where the alert shows no payer.
+pub async fn credits_of_its_payer(app: &App, alert: &AlertRow, received: Money) -> Result<OfPayer, OpError> {
+    let Some(payer) = &alert.facts.payer_name else { return Ok(OfPayer::default()) };
     let came = told_time(alert).end.min(alert.first_seen);
     let seen = (came - SENT_AGAIN_WITHIN, alert.first_seen + SENT_AGAIN_WITHIN);
     let reversed_since = came - TAKEN_BACK_WITHIN;
     let realm = alert.simulated_for;
-    let mut found =
+    let mut credits =
         app.store.credits_of_payer(realm, payer, received, seen, reversed_since, CREDITS_MAX).await?;
+    let is_cut = credits.len() >= CREDITS_MAX;
     let accounts = app.directory.accounts().await?;
-    found.retain(|other| other.id != alert.id && may_be_on_one_account(alert, other, &accounts));
-    Ok(found)
+    credits.retain(|other| other.id != alert.id && may_be_on_one_account(alert, other, &accounts));
+    Ok(OfPayer { credits, is_cut })
 }
 
 /// Why a payment may not be meant though it fits: this payer has sent just this amount before, and it paid somebody else, or
@@ -47,81 +53,121 @@ pub async fn credits_of_its_payer(
 pub async fn sent_for_another(
     app: &App,
     alert: &AlertRow,
-    of_payer: &[AlertRow],
+    of_payer: &OfPayer,
     payment: &Payment,
-) -> Result<Option<String>, OpError> {
+) -> Result<Vec<String>, OpError> {
     let own = Beneficiary::of(payment);
-    let accounts = app.directory.accounts().await?;
-    for other in of_payer {
-        let id = other.id;
-        match other.status {
-            AlertStatus::Matched => {
-                let Some(paid) = other.payment_id else { continue };
-                if let Some(paid) = app.store.payment(paid).await?
-                    && Beneficiary::of(&paid) != own
-                {
-                    let theirs = of_another_in_words(&paid.transaction_id, paid.business_id);
-                    return Ok(Some(format!(
-                        "{theirs} was paid by alert {id} with this amount and under this name within two days: \
-                         this may be a second transfer for it"
-                    )));
-                }
-            }
-            AlertStatus::Reversed => {
-                if let Some(paid) = taken_back_from_another(app, alert, other, own).await? {
-                    let theirs = of_another_in_words(&paid.transaction_id, paid.business_id);
-                    return Ok(Some(format!(
-                        "{theirs} was paid by alert {id} with this amount and under this name, and was reversed: \
-                         this may be the same money, sent again for it"
-                    )));
-                }
-            }
-            status if status.is_waiting() || status == AlertStatus::Dismissed => {
-                let is_silent = !is_money_of_nobody(other)
-                    || is_its_own(&accounts, payment, own, other)
-                    || waits_for_such_a_one(other);
-                if !is_silent && is_older(app, other, payment).await? {
-                    return Ok(Some(before_in_words(id, status)));
-                }
-            }
-            _ => {}
+    let is_alone = is_its_own(app, payment, own).await?;
+    let since = told_time(alert).end.min(alert.first_seen) - SENT_AGAIN_WITHIN;
+    let mut why = Vec::new();
+    for other in &of_payer.credits {
+        if why.len() >= SAID_MAX {
+            break;
+        }
+        let history = History::of(app, other).await?;
+        let is_young = other.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
+        if !is_young {
+            continue;
+        }
+        if let Some(paid) = history.paid.iter().find(|paid| Beneficiary::of(paid) != own) {
+            why.push(paid_in_words(other, paid));
+            continue;
+        }
+        // What paid this one's own before may pay it again.
+        let is_alone_here = is_alone && other.account_id == payment.account_id;
+        let is_silent = !history.paid.is_empty() || is_alone_here || !is_money_of_nobody(other);
+        if !is_silent && is_older(app, other, payment).await? {
+            why.push(before_in_words(other));
         }
     }
-    Ok(None)
+    if of_payer.is_cut {
+        why.push("this payer has sent this amount too often for all of them to be looked at".to_owned());
+    }
+    Ok(why)
 }
 
 /// The same for a person who approves, whom the doubts for which the alert waits have not told of it. Whole doubts are
-/// compared: a merchant's words stand within some reasons.
+/// compared, for a merchant's words stand within some reasons; and the alert's reason still says it, for one that was held
+/// since says something else.
 pub async fn untold_of_another(
     app: &App,
     alert: &AlertRow,
-    of_payer: &[AlertRow],
+    of_payer: &OfPayer,
     payment: &Payment,
-) -> Result<Option<String>, OpError> {
-    let why = sent_for_another(app, alert, of_payer, payment).await?;
-    let told = if alert.status.is_waiting() { evidence::doubts_of(&alert.evidence).0 } else { Vec::new() };
-    Ok(why.filter(|why| !told.contains(why)))
+) -> Result<Vec<String>, OpError> {
+    let mut why = sent_for_another(app, alert, of_payer, payment).await?;
+    let told = if alert.status.is_waiting() { evidence::doubts_of(&alert.evidence) } else { Vec::new() };
+    why.retain(|why| !(told.contains(why) && alert.reason.contains(why)));
+    Ok(why)
 }
 
-fn before_in_words(id: i64, status: AlertStatus) -> String {
-    let how =
-        if status == AlertStatus::Dismissed { "was dismissed by a person" } else { "waits for a person" };
+/// What became of a credit.
+struct History {
+    /// Every payment that it paid, whether it still does or was reversed.
+    paid: Vec<Payment>,
+    /// When it was reversed, or what may have taken it back was seen; the later of both.
+    went_back: Option<Timestamp>,
+}
+
+impl History {
+    async fn of(app: &App, credit: &AlertRow) -> Result<History, OpError> {
+        let mut history = History { paid: Vec::new(), went_back: None };
+        let reversed = app.store.reversed_of_alert(credit.id).await?;
+        let stands = credit.payment_id.filter(|_| credit.status == AlertStatus::Matched);
+        for id in reversed.iter().map(|one| one.payment_id).chain(stands) {
+            history.paid.extend(app.store.payment(id).await?);
+        }
+        history.went_back = reversed.iter().filter_map(|one| one.reversed_at).max();
+        if let Some(linked) = credit.linked_alert_id
+            && let Some(linked) = app.store.alert(linked).await?
+        {
+            history.went_back = history.went_back.max(Some(linked.first_seen));
+        }
+        Ok(history)
+    }
+}
+
+fn paid_in_words(credit: &AlertRow, paid: &Payment) -> String {
+    let (id, theirs) = (credit.id, of_another_in_words(&paid.transaction_id, paid.business_id));
+    let how = match credit.status {
+        AlertStatus::Matched => "lately: this may be a second transfer for it",
+        _ => "and was reversed: this may be the same money, sent again for it",
+    };
+    format!("{theirs} was paid by alert {id} with this amount and under this name {how}")
+}
+
+fn before_in_words(credit: &AlertRow) -> String {
+    let id = credit.id;
+    let how = match credit.status {
+        AlertStatus::Dismissed => "was dismissed by a person",
+        AlertStatus::Quarantined => "waits for the proof of its mail",
+        _ => "waits for a person",
+    };
     format!(
         "alert {id} of this amount and under this name {how}: this may be a second transfer for the same payment"
     )
 }
 
-/// Money that came, as the bank, a person or one of our own says; an attempt that failed is no transfer.
+/// Money that came, as the bank, a person or one of our own says, or as a mail says whose proof is still asked for; an attempt
+/// that failed is no transfer.
 fn is_money_of_nobody(other: &AlertRow) -> bool {
-    let is_told = other.authenticity.counts() || other.authenticity == Authenticity::Forwarded;
-    is_told && is_credit(other) && !tells_of_loss(other)
+    let is_told = other.authenticity.counts()
+        || other.authenticity == Authenticity::Forwarded
+        || other.status == AlertStatus::Quarantined;
+    let is_nobodys = other.status.is_waiting()
+        || matches!(other.status, AlertStatus::Dismissed | AlertStatus::Quarantined | AlertStatus::Reversed);
+    is_told && is_nobodys && is_credit(other) && !tells_of_loss(other)
 }
 
-/// On an account of one business nobody else can be meant.
-fn is_its_own(accounts: &[ReceivingAccount], payment: &Payment, own: Beneficiary, other: &AlertRow) -> bool {
+/// On an account of a business without wallets nobody else can be meant.
+async fn is_its_own(app: &App, payment: &Payment, own: Beneficiary) -> Result<bool, OpError> {
+    let Beneficiary::Business(id) = own else { return Ok(false) };
+    let accounts = app.directory.accounts().await?;
     let here = accounts.iter().find(|one| Some(one.id) == payment.account_id);
-    let is_dedicated = here.is_some_and(|one| one.business_id == Some(payment.business_id));
-    matches!(own, Beneficiary::Business(_)) && is_dedicated && other.account_id == payment.account_id
+    if here.is_none_or(|one| one.business_id != Some(id)) {
+        return Ok(false);
+    }
+    Ok(app.directory.business(id).await?.is_some_and(|business| !business.wallet_enabled))
 }
 
 /// It came before the payment asked for this amount; what came since may be for it.
@@ -131,37 +177,4 @@ async fn is_older(app: &App, other: &AlertRow, payment: &Payment) -> Result<bool
         return Ok(true);
     }
     Ok(payment.corrections > 0 && app.store.is_corrected_after(payment.id, came).await?)
-}
-
-/// It waits for nothing but another one that waits. Else every purchase of a customer whose one transfer waits would speak
-/// against the next, for ever.
-fn waits_for_such_a_one(other: &AlertRow) -> bool {
-    let (begin, end) = ("alert ", before_in_words(0, other.status).split_off("alert 0".len()));
-    let is_such = |doubt: &String| {
-        let id = doubt.strip_prefix(begin).and_then(|rest| rest.strip_suffix(end.as_str()));
-        id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let (doubts, is_all) = evidence::doubts_of(&other.evidence);
-    other.status == AlertStatus::Review && is_all && !doubts.is_empty() && doubts.iter().all(is_such)
-}
-
-/// The payment of another beneficiary that the credit paid, if the money was there within two days, or went back since.
-async fn taken_back_from_another(
-    app: &App,
-    alert: &AlertRow,
-    other: &AlertRow,
-    own: Beneficiary,
-) -> Result<Option<Payment>, OpError> {
-    let since = told_time(alert).end.min(alert.first_seen) - SENT_AGAIN_WITHIN;
-    for settlement in app.store.reversed_of_alert(other.id).await? {
-        let went_back = settlement.reversed_at.unwrap_or(Timestamp::MIN);
-        if other.first_seen < since && went_back < since {
-            continue;
-        }
-        let paid = app.store.payment(settlement.payment_id).await?;
-        if let Some(paid) = paid.filter(|paid| Beneficiary::of(paid) != own) {
-            return Ok(Some(paid));
-        }
-    }
-    Ok(None)
 }

@@ -5,7 +5,7 @@
 //! alert that names no account may be about any.
 
 use super::copies::{SHARING_MAX, settled_on, sharing_session, standing};
-use super::same_payer::credits_of_its_payer;
+use super::same_payer::{OfPayer, credits_of_its_payer};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -43,7 +43,7 @@ pub struct Similar {
     /// The debit or reversal that may have taken its money back.
     pub undone_by: Option<i64>,
     /// What else its payer sent, as `same_payer` reads it.
-    pub of_payer: Vec<AlertRow>,
+    pub of_payer: OfPayer,
 }
 
 impl Similar {
@@ -199,7 +199,7 @@ async fn compare(
         }
     }
     let mut asked = 0;
-    for other in others.iter().chain(&of_payer) {
+    for other in others.iter().chain(&of_payer.credits) {
         if known.contains(&other.id) || !is_vouched(other) || !may_be_on_one_account(alert, other, accounts) {
             continue;
         }

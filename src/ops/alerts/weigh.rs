@@ -143,8 +143,9 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
-        if let Some(paid) = sent_for_another(app, alert, &similar.of_payer, payment).await? {
-            of_winner.push(paid);
+        let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
+        if !sent.is_empty() {
+            of_winner.extend(sent);
             doubt_kinds.push("paid_another");
         }
     }

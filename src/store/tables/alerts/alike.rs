@@ -165,9 +165,13 @@ statements! {
     }
     OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where payer_name = $1 and amount_kobo = $2 \
-                 and first_seen_at between $7 and $4 and (first_seen_at >= $3 or status = 'reversed') \
+                 and first_seen_at between $7 and $4 and (first_seen_at >= $3 or status = 'reversed' \
+                 or linked_alert_id is not null or coalesce((select s.id from settlements s where s.alert_id = alerts.id \
+                 and s.reversed_at is not null and s.alert_id is not null order by s.id limit 1), 0) > 0) \
                  and direction = 'credit' and (authenticity in ('proven', 'trusted', 'simulated', 'forwarded') \
-                 or status in ('matched', 'reversed')) and status not in ('duplicate', 'quarantined') \
+                 and status <> 'quarantined' or status in ('matched', 'reversed') or status = 'quarantined' \
+                 and exists (select 1 from jobs j where j.subject_id = alerts.id and j.kind = 'verify' \
+                 and j.done_at is null)) and status <> 'duplicate' \
                  and coalesce(simulated_for, 0) = $6 order by first_seen_at desc limit $5")
     }
     WAITING_FOR_A_KEY: query {
@@ -357,7 +361,8 @@ impl Store {
     }
 
     /// Credits of one amount whose payer is written just so, whatever account they show, first seen between two times, or
-    /// before and reversed since; newest first. Also those that one of our own people forwarded.
+    /// before and perhaps taken back since; newest first. Also those that one of our own people forwarded, or whose proof is
+    /// still asked for.
     pub async fn credits_of_payer(
         &self,
         realm: Realm,
