@@ -3,6 +3,7 @@
 //! One `App` per process. Tests build it with a clock they set and randomness they seed; nothing
 //! below asks the machine for either.
 
+pub mod copies;
 pub mod requests;
 
 use std::sync::{Arc, OnceLock};
@@ -193,6 +194,15 @@ impl App {
 
     /// For all others: takes what is there, whole and up to date, and makes nothing.
     pub async fn find(config: Config, options: &StoreOptions) -> Result<App, StartError> {
+        App::found(config, options, false).await
+    }
+
+    /// The same of one whose schema may be older than this program.
+    async fn find_any(config: Config, options: &StoreOptions) -> Result<App, StartError> {
+        App::found(config, options, true).await
+    }
+
+    async fn found(config: Config, options: &StoreOptions, older: bool) -> Result<App, StartError> {
         let place = || look::place(&options.url);
         let schema = match look::look(&options.url).await? {
             Found::Nothing => return Err(Standing::Nothing(place()).into()),
@@ -204,7 +214,7 @@ impl App {
         if schema.is_bare() {
             return Err(Standing::Unfinished(place()).into());
         }
-        if !schema.missing.is_empty() {
+        if !schema.missing.is_empty() && !older {
             return Err(Standing::Older { place: place(), missing: schema.missing.join(", ") }.into());
         }
         if !schema.has_key {

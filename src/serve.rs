@@ -226,6 +226,13 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     }
     tell_of_whatsapp(&app);
     tell_of_wallets(&app, roles).await?;
+    if let Some(since) = app.store.held_since().await?.filter(|_| roles.work) {
+        tracing::warn!(
+            %since,
+            "webhooks, messages, mails and alarms are held back, because this database was restored or somebody ran \
+             `tillbell hold`; look at it, then run `tillbell resume`"
+        );
+    }
     let operator = match server.operator_listen {
         Some(address) => Some(bind("server.operator_listen", address).await?),
         None => None,

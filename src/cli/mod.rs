@@ -16,6 +16,7 @@ mod activity;
 mod alert_view;
 mod alerts;
 mod approvals;
+mod backup;
 mod banks;
 mod businesses;
 mod database;
@@ -179,6 +180,26 @@ enum Command {
     /// Changes nothing. Run it daily, after a restore, and before you move a database.
     #[command(after_help = examples!["audit", "audit --json"])]
     Audit,
+    /// Copy the embedded database to a file, also while the service runs
+    ///
+    /// The copy holds everything that was acknowledged before it began. It is whole when FILE is there. The key is not in it:
+    /// keep it elsewhere. For PostgreSQL it names the tools to use.
+    #[command(after_help = examples!["backup /var/backups/tillbell-monday.db", "backup --verify /var/backups/tillbell-monday.db"])]
+    Backup(backup::BackupArgs),
+    /// Put a copy that `backup` wrote in the place of the database, which must be empty
+    ///
+    /// Checks the copy, brings its schema up to date, runs the audit, and holds everything that goes out by itself until
+    /// you run `tillbell resume`, so that nobody is told the past again.
+    #[command(after_help = examples!["restore /var/backups/tillbell-monday.db"])]
+    Restore(backup::RestoreArgs),
+    /// Hold back webhooks, messages to customers, mails and alarms until `resume`
+    ///
+    /// For a database that you restored with other tools, before the service is started on it.
+    #[command(after_help = examples!["hold", "hold --reason \"restored to Monday noon\""])]
+    Hold(backup::HoldArgs),
+    /// Send what is held back
+    #[command(after_help = examples!["resume"])]
+    Resume,
     /// Show the configuration in effect, without its secrets
     #[command(after_help = examples!["config", "config --config /etc/tillbell/tillbell.toml --json"])]
     Config,
@@ -195,6 +216,7 @@ impl Command {
             Command::Payout(_) | Command::Listen(_) | Command::Trigger(_) => false,
             Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
             Command::Name(_) | Command::Audit | Command::Activity(_) | Command::User(_) => false,
+            Command::Backup(_) | Command::Restore(_) | Command::Hold(_) | Command::Resume => false,
         }
     }
 }
@@ -279,6 +301,10 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Webhook(command) => webhooks::run(command, desk).await?,
         Command::Listen(args) => listen::run(&args, &desk.printer).await?,
         Command::Trigger(args) => trigger::run(&args, &desk.printer).await?,
+        Command::Backup(args) => backup::backup(&args, desk).await?,
+        Command::Restore(args) => backup::restore(&args, desk).await?,
+        Command::Hold(args) => backup::hold(&args, desk).await?,
+        Command::Resume => backup::resume(desk).await?,
         Command::Config => settings::show(desk)?,
     }
     Ok(ExitCode::SUCCESS)

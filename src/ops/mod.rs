@@ -9,6 +9,7 @@ pub mod alerts;
 pub mod csv;
 pub mod figures;
 pub mod health;
+pub mod holds;
 pub mod ledger;
 pub mod live;
 pub mod look_back;

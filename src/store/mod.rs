@@ -82,6 +82,7 @@ pub fn statements() -> Vec<&'static Sql> {
         audit::payouts::ALL,
         tables::payout_accounts::ALL,
         tables::payouts::ALL,
+        tables::holds::ALL,
         tables::idempotency::ALL,
         ids::ALL,
         tables::intents::ALL,

@@ -103,9 +103,12 @@ on_both! {
         let again = came(&t, NAIRA, PAYER).await;
         is_asked_about(&t, &again, &bait, "was dismissed by a person").await;
         // A person who approves one that waits for other reasons is told as well.
-        let long = t.create(&other, NAIRA + 100, "Musa Danladi").await;
-        let less = came(&t, NAIRA, PAYER).await;
-        assert!(obstacles(&t, &less, &long).await.iter().any(|one| one.contains("second transfer")));
+        let (t, _, other, _) = two(&db).await;
+        let first = came(&t, NAIRA, PAYER).await;
+        dismiss_alert(&t.app, first.alert_id, "ife", "nobody of that name").await.unwrap().unwrap();
+        let again = came(&t, NAIRA, PAYER).await;
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        assert!(obstacles(&t, &again, &bait).await.iter().any(|one| one.contains("dismissed by a person")));
     }
 
     async fn a_correction_does_not_come_before_what_it_follows(db: TestDatabase) {
@@ -200,6 +203,22 @@ on_both! {
         let bait = t.create(&other, NAIRA, "Musa Danladi").await;
         let third = came(&t, NAIRA, PAYER).await;
         is_asked_about(&t, &third, &bait, &format!("alert {} of this amount", second.alert_id)).await;
+    }
+
+    async fn what_holds_one_holds_the_next_though_the_payment_was_asked_for_before(db: TestDatabase) {
+        let (t, _, other, _) = two(&db).await;
+        came(&t, NAIRA, PAYER).await;
+        t.advance(Span::hours(41));
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        let second = came(&t, NAIRA, PAYER).await;
+        assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+        t.advance(Span::hours(9));
+        let third = came(&t, NAIRA, PAYER).await;
+        is_asked_about(&t, &third, &bait, &format!("alert {} of this amount", second.alert_id)).await;
+        // A debit that is held against it says something else to a person, who is told of the rest as well.
+        t.ingest(&debit(&t, PAYER).text()).await;
+        let told = obstacles(&t, &third, &bait).await;
+        assert!(told.iter().any(|one| one.contains("second transfer")), "{told:?}");
     }
 
     async fn a_person_is_told_of_each_that_speaks(db: TestDatabase) {

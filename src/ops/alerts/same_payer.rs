@@ -76,7 +76,7 @@ pub async fn sent_for_another(
         // What paid this one's own before may pay it again.
         let is_alone_here = is_alone && other.account_id == payment.account_id;
         let is_silent = !history.paid.is_empty() || is_alone_here || !is_money_of_nobody(other);
-        if !is_silent && is_older(app, other, payment).await? {
+        if !is_silent && (is_held_so(other) || is_older(app, other, payment).await?) {
             why.push(before_in_words(other));
         }
     }
@@ -127,11 +127,27 @@ impl History {
     }
 }
 
+/// How the doubts of this rule end. No words of a merchant's stand behind them.
+const ENDS: [&str; 3] = [
+    "this may be a second transfer for it",
+    "this may be the same money, sent again for it",
+    "this may be a second transfer for the same payment",
+];
+
+/// It is held by this very rule. What speaks against it speaks against one that was sent after it, whatever was asked for
+/// meanwhile.
+fn is_held_so(other: &AlertRow) -> bool {
+    other.status == AlertStatus::Review
+        && evidence::doubts_of(&other.evidence)
+            .iter()
+            .any(|doubt| ENDS.iter().any(|end| doubt.ends_with(end)))
+}
+
 fn paid_in_words(credit: &AlertRow, paid: &Payment) -> String {
     let (id, theirs) = (credit.id, of_another_in_words(&paid.transaction_id, paid.business_id));
     let how = match credit.status {
-        AlertStatus::Matched => "lately: this may be a second transfer for it",
-        _ => "and was reversed: this may be the same money, sent again for it",
+        AlertStatus::Matched => format!("lately: {}", ENDS[0]),
+        _ => format!("and was reversed: {}", ENDS[1]),
     };
     format!("{theirs} was paid by alert {id} with this amount and under this name {how}")
 }
@@ -143,9 +159,7 @@ fn before_in_words(credit: &AlertRow) -> String {
         AlertStatus::Quarantined => "waits for the proof of its mail",
         _ => "waits for a person",
     };
-    format!(
-        "alert {id} of this amount and under this name {how}: this may be a second transfer for the same payment"
-    )
+    format!("alert {id} of this amount and under this name {how}: {}", ENDS[2])
 }
 
 /// Money that came, as the bank, a person or one of our own says, or as a mail says whose proof is still asked for; an attempt

@@ -398,6 +398,8 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Resul
                 }
             }
             AlertStatus::Matched => return alarm(app, &alert, undoing.id).await,
+            // Nobody is alarmed: it paid nobody. But whoever sent it may send it again.
+            AlertStatus::Dismissed => return note(app, alert.id, alerts::link(alert.id, undoing.id)).await,
             _ => return Ok(()),
         }
         // It was decided at this moment: look what became of it.

@@ -6,6 +6,7 @@ use crate::domain::merchant::{Business, Mode};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+use crate::ops::holds::held_since;
 use crate::ops::merchants::waiting::waiting_businesses;
 use crate::ops::payouts::browse::{PayoutsWaiting, payouts_waiting};
 use crate::ops::webhooks::deliveries::paused_in_use;
@@ -34,6 +35,8 @@ pub struct DeskWaits {
     pub failed_webhooks: Troubled,
     /// What businesses asked for and the operator has yet to send.
     pub payouts: PayoutsWaiting,
+    /// Since when nothing goes out by itself, if that is held.
+    pub held_since: Option<Timestamp>,
     /// Targets that answered 410 and for which somebody waits.
     pub paused_targets: usize,
     /// Businesses that were registered, the oldest first; no more than a list of them shows.
@@ -54,6 +57,7 @@ pub async fn waiting_at_desk(app: &App) -> Result<DeskWaits, OpError> {
         queue,
         failed_webhooks: app.store.failed_count(None, Mode::Live).await?,
         payouts: payouts_waiting(app).await?,
+        held_since: held_since(app).await?,
         paused_targets: paused_in_use(app).await?,
         businesses: waiting_businesses(app).await?,
     })

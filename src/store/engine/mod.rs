@@ -1,6 +1,7 @@
 //! What every table needs: the two engines behind one Unit, values and rows, ids, the schema, and a look at a
 //! database that is not opened yet.
 
+pub mod backup;
 pub(in crate::store) mod ids;
 pub mod look;
 pub(in crate::store) mod migrate;

@@ -33,9 +33,18 @@ macro_rules! claim {
         concat!(
             "with due as materialized (select id from jobs where kind = $1 and done_at is null and ",
             $queue,
-            " and run_at <= $2 order by run_at limit 64 {skip_locked}) \
+            " and run_at <= $2 and not exists (select 1 from holds where holds.kind = $1) order by run_at limit 64 {skip_locked}) \
              update jobs set run_at = $3, held_until_at = $3, attempt = attempt + 1 where id in (select id from due)",
             claimed!()
+        )
+    };
+}
+macro_rules! due {
+    ($queue:literal) => {
+        concat!(
+            "select id from jobs where kind = $1 and done_at is null and ",
+            $queue,
+            " and run_at <= $2 and not exists (select 1 from holds where holds.kind = $1) limit 1"
         )
     };
 }
@@ -56,8 +65,8 @@ statements! {
     }
     CLAIM_FIRST: query { claim!("tries = 0") }
     CLAIM_AGAIN: query { claim!("tries > 0") }
-    DUE_FIRST: query { "select id from jobs where kind = $1 and done_at is null and tries = 0 and run_at <= $2 limit 1" }
-    DUE_AGAIN: query { "select id from jobs where kind = $1 and done_at is null and tries > 0 and run_at <= $2 limit 1" }
+    DUE_FIRST: query { due!("tries = 0") }
+    DUE_AGAIN: query { due!("tries > 0") }
     FINISH: query {
         "update jobs set done_at = $3, outcome = $4, note = $5, tries = tries + 1 \
          where id = $1 and attempt = $2 and done_at is null"

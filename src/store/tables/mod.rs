@@ -11,6 +11,7 @@ pub mod deliveries;
 pub mod event_order;
 pub mod events;
 pub mod figures;
+pub mod holds;
 pub mod idempotency;
 pub mod intents;
 pub mod jobs;

@@ -8,6 +8,7 @@ mod accounts;
 mod afterwards;
 mod alarms;
 mod alert_search;
+mod backups;
 mod demo;
 mod files;
 mod first_payment;

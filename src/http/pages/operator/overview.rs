@@ -8,7 +8,7 @@ use super::audit::standing;
 use super::{DeskPage, frame};
 use crate::domain::alert::AlertStatus;
 use crate::domain::merchant::Mode;
-use crate::domain::time::Span;
+use crate::domain::time::{Span, Timestamp};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::chart::{Chart, Point, Shape, Unit};
 use crate::http::pages::layout::{Frame, link};
@@ -86,7 +86,12 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
             .collect(),
         banks: rows,
         minutes: minutes(ask, &by_minute),
-        alarms: alarms.iter().map(alarm).collect(),
+        alarms: waits
+            .held_since
+            .map(|since| held(ask, since))
+            .into_iter()
+            .chain(alarms.iter().map(alarm))
+            .collect(),
         told: told_today(ask, &told),
     };
     Ok(ask.html(StatusCode::OK, &page))
@@ -217,6 +222,15 @@ fn told_today(ask: &Ask, told: &[Alarm]) -> Rows {
         ]);
     }
     rows
+}
+
+fn held(ask: &Ask, since: Timestamp) -> Notice {
+    let since = ask.zone().time(since).text;
+    let what = format!(
+        "Webhooks, messages, mails and alarms are held back since {since}: the database was restored, or somebody held them. \
+         Look at it, then run tillbell resume."
+    );
+    Notice::new(Tone::Bad, what)
 }
 
 fn alarm(alarm: &DeskAlarm) -> Notice {
