@@ -221,6 +221,35 @@ on_both! {
         assert!(told.iter().any(|one| one.contains("second transfer")), "{told:?}");
     }
 
+    async fn what_a_person_took_off_a_payment_or_dismissed_goes_on_speaking(db: TestDatabase) {
+        // Held for what was paid before, dismissed, and sent a third time.
+        let (t, _, other, mine) = two(&db).await;
+        assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+        t.advance(Span::hours(44));
+        let bait = t.create(&other, NAIRA, "Halima Garba").await;
+        let second = came(&t, NAIRA, "HALIMA GARBA").await;
+        is_asked_about(&t, &second, &bait, &named(&mine)).await;
+        dismiss_alert(&t.app, second.alert_id, "ife", "sent back by hand").await.unwrap().unwrap();
+        t.advance(Span::hours(5));
+        let third = came(&t, NAIRA, "HALIMA GARBA").await;
+        is_asked_about(&t, &third, &bait, "was dismissed by a person").await;
+        // A wrong match is taken off, and he sends it again.
+        let (t, _, other, _) = two(&db).await;
+        let wrong = t.create(&other, NAIRA, "Musa Danladi").await;
+        assert_eq!(came(&t, NAIRA, PAYER).await.transaction_id.as_ref(), Some(&wrong.transaction_id));
+        let ask = Reverse {
+            business_id: wrong.business_id,
+            transaction_id: &wrong.transaction_id,
+            reason: "it was for another shop's order",
+            operator: "ife",
+            undoing_alert: None,
+            despite: None,
+        };
+        reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+        let bait = t.create(&other, NAIRA, "Musa Danladi").await;
+        is_asked_about(&t, &came(&t, NAIRA, PAYER).await, &bait, "second transfer").await;
+    }
+
     async fn a_person_is_told_of_each_that_speaks(db: TestDatabase) {
         let (t, _, other, mine) = two(&db).await;
         assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);

@@ -73,9 +73,9 @@ pub async fn sent_for_another(
             why.push(paid_in_words(other, paid));
             continue;
         }
-        // What paid this one's own before may pay it again.
+        // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
         let is_alone_here = is_alone && other.account_id == payment.account_id;
-        let is_silent = !history.paid.is_empty() || is_alone_here || !is_money_of_nobody(other);
+        let is_silent = history.is_settled || is_alone_here || !is_money_of_nobody(other);
         if !is_silent && (is_held_so(other) || is_older(app, other, payment).await?) {
             why.push(before_in_words(other));
         }
@@ -105,15 +105,18 @@ pub async fn untold_of_another(
 struct History {
     /// Every payment that it paid, whether it still does or was reversed.
     paid: Vec<Payment>,
+    /// It still pays one, or the bank took it back from one, as a debit that a person named says.
+    is_settled: bool,
     /// When it was reversed, or what may have taken it back was seen; the later of both.
     went_back: Option<Timestamp>,
 }
 
 impl History {
     async fn of(app: &App, credit: &AlertRow) -> Result<History, OpError> {
-        let mut history = History { paid: Vec::new(), went_back: None };
         let reversed = app.store.reversed_of_alert(credit.id).await?;
         let stands = credit.payment_id.filter(|_| credit.status == AlertStatus::Matched);
+        let is_settled = stands.is_some() || reversed.iter().any(|one| one.undoing_alert.is_some());
+        let mut history = History { paid: Vec::new(), is_settled, went_back: None };
         for id in reversed.iter().map(|one| one.payment_id).chain(stands) {
             history.paid.extend(app.store.payment(id).await?);
         }
@@ -134,13 +137,10 @@ const ENDS: [&str; 3] = [
     "this may be a second transfer for the same payment",
 ];
 
-/// It is held by this very rule. What speaks against it speaks against one that was sent after it, whatever was asked for
-/// meanwhile.
+/// It is held by this very rule, or was until a person dismissed it. What speaks against it speaks against one that was sent
+/// after it, whatever was asked for meanwhile.
 fn is_held_so(other: &AlertRow) -> bool {
-    other.status == AlertStatus::Review
-        && evidence::doubts_of(&other.evidence)
-            .iter()
-            .any(|doubt| ENDS.iter().any(|end| doubt.ends_with(end)))
+    evidence::doubts_of(&other.evidence).iter().any(|doubt| ENDS.iter().any(|end| doubt.ends_with(end)))
 }
 
 fn paid_in_words(credit: &AlertRow, paid: &Payment) -> String {
