@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use super::{App, StartError};
 use crate::config::Config;
 use crate::store::engine::backup;
-pub use crate::store::engine::backup::{Copied, join_log, partial, remove, settle};
-use crate::store::{StoreError, StoreOptions};
+pub use crate::store::engine::backup::{Copied, beside, join_log, partial, remove, settle};
+use crate::store::{StoreError, StoreOptions, sqlite_path};
 
 /// The file of the embedded database that a URL names; `None`: it is a server's.
 pub fn file_of(url: &str) -> Option<PathBuf> {
-    let path = url.strip_prefix("sqlite:")?;
-    Some(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))
+    url.starts_with("sqlite:").then(|| PathBuf::from(sqlite_path(url)))
 }
 
 /// Copies what the file holds now to `partial(to)`. Answers its bytes.

@@ -111,11 +111,9 @@ async fn verify(file: &Path, desk: &Desk) -> anyhow::Result<()> {
     if !file.is_file() {
         bail!("there is no file {}", file.display());
     }
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".verify");
-    let beside = PathBuf::from(beside);
-    let bytes = copied(file, &beside, "read").await?;
-    let scratch = copies::partial(&beside);
+    let target = copies::beside(file, ".verify");
+    let bytes = copied(file, &target, "read").await?;
+    let scratch = copies::partial(&target);
     let done = brought_up(desk, &scratch).await;
     let done = match done {
         Ok((app, rows)) => {
@@ -140,9 +138,7 @@ pub(super) async fn restore(args: &RestoreArgs, desk: &Desk) -> anyhow::Result<(
         bail!("there is no file {}", args.file.display());
     }
     for end in ["", "-wal", "-shm"] {
-        let mut name = target.as_os_str().to_owned();
-        name.push(end);
-        let name = PathBuf::from(name);
+        let name = copies::beside(&target, end);
         if name.exists() {
             bail!(
                 "{} is there already, and nothing is overwritten; stop the service and move it away first",

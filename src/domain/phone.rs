@@ -67,6 +67,11 @@ impl Phone {
         self.test_of
     }
 
+    /// A business's test number: no message goes to it, and no money of it is real.
+    pub fn is_test(&self) -> bool {
+        self.test_of.is_some()
+    }
+
     /// As answers show it: `+2348031234567`.
     pub fn e164(&self) -> String {
         format!("+{}", self.digits)

@@ -117,7 +117,7 @@ pub fn statements() -> Vec<&'static Sql> {
 }
 
 /// The file that a `sqlite:` URL names.
-fn sqlite_path(url: &str) -> &str {
+pub(crate) fn sqlite_path(url: &str) -> &str {
     let path = url.strip_prefix("sqlite:").unwrap_or(url);
     path.strip_prefix("//").unwrap_or(path)
 }

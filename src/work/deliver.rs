@@ -34,14 +34,12 @@ pub(super) async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -
 
 /// Records the result of a delivery.
 pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
-    let verdict = posted.verdict();
     let now = app.now();
-    // Gone for test mode is not gone for live payments: nothing is paused, and nobody is alarmed.
-    let verdict = match verdict {
-        DeliveryOutcome::Gone if job.is_test => DeliveryOutcome::Failed,
-        verdict => verdict,
+    // Gone for test mode is not gone for live payments: it failed for good, nothing is paused, and nobody is alarmed.
+    let (verdict, is_tried_again) = match posted.verdict() {
+        DeliveryOutcome::Gone if job.is_test => (DeliveryOutcome::Failed, false),
+        verdict => (verdict, verdict == DeliveryOutcome::Failed),
     };
-    let is_gone_in_test = job.is_test && posted.verdict() == DeliveryOutcome::Gone;
     if !job.is_test {
         count(verdict, posted);
     }
@@ -51,7 +49,6 @@ pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
     };
     let attempt = posted.attempt(attempt_id, job);
     let why = attempt.error.clone().unwrap_or_default();
-    let is_tried_again = verdict == DeliveryOutcome::Failed && !is_gone_in_test;
     let next = if is_tried_again { next_attempt(app, job, posted, now) } else { None };
     let mut steps = match (verdict, next) {
         (DeliveryOutcome::Delivered, _) => {

@@ -57,7 +57,7 @@ pub async fn sent_for_another(
     payment: &Payment,
 ) -> Result<Vec<String>, OpError> {
     let own = Beneficiary::of(payment);
-    let is_alone = is_its_own(app, payment, own).await?;
+    let is_alone = !of_payer.credits.is_empty() && is_its_own(app, payment, own).await?;
     let since = told_time(alert).end.min(alert.first_seen) - SENT_AGAIN_WITHIN;
     let mut why = Vec::new();
     for other in &of_payer.credits {

@@ -112,7 +112,7 @@ pub async fn compose(app: &App, note: &Note<'_>, by: By) -> Result<Composed, OpE
         kind: note.kind,
         subject_id: note.subject_id,
         sealed_text: note.text.map(|text| seal(&text_place(id), text)).transpose()?,
-        is_test: note.to.test_of().is_some(),
+        is_test: note.to.is_test(),
         status: MessageStatus::Queued,
         error: None,
         provider_id: None,

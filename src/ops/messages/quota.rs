@@ -31,7 +31,7 @@ pub struct Quota {
 impl Quota {
     pub fn of(app: &App, business_id: i64, phone: &Phone) -> Quota {
         let mut business = business_id.to_be_bytes().to_vec();
-        if phone.test_of().is_some() {
+        if phone.is_test() {
             business.extend(b"test");
         }
         Quota { phone_hash: phone_hash(app, phone), business, now: app.now() }

@@ -221,7 +221,7 @@ async fn look_for_place(app: &App, intent_id: i64, form: Option<&FormKey>) -> Re
     }
     let since = business.counted_since(since);
     let (wrong, open) = app.store.business_tries(intent.business_id, since, open_since, None).await?;
-    if wrong + open >= STOP_AFTER && !is_test(&wallet) {
+    if wrong + open >= STOP_AFTER && !wallet.phone.is_test() {
         return Ok(Taken::Crowded);
     }
     let id = app.store.id(IdKind::PinTry).await?;
@@ -232,7 +232,7 @@ async fn look_for_place(app: &App, intent_id: i64, form: Option<&FormKey>) -> Re
         .step(intents::take_place(intent.id, now))
         .step(wallets::tick(wallet.id, wallet.pin_clock))
         .step(wallets::tick_business(intent.business_id, business.wrong_clock))
-        .step(intents::add_try(id, &intent, is_test(&wallet), form, now));
+        .step(intents::add_try(id, &intent, wallet.phone.is_test(), form, now));
     let is_taken = app.store.apply(unit).await?.is_done();
     Ok(if is_taken { Taken::Place(Box::new(Try { id, intent, wallet })) } else { Taken::Lost })
 }
@@ -296,13 +296,13 @@ async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
             continue;
         }
         crash::point("pin.wrong_counted");
-        if !is_test(&taken.wallet) {
+        if !taken.wallet.phone.is_test() {
             metrics::counter!("tillbell_wrong_pins_total").increment(1);
         }
         if wrong.tells {
             app.wake_workers();
         }
-        if wrong.locks && !is_test(&taken.wallet) {
+        if wrong.locks && !taken.wallet.phone.is_test() {
             tracing::warn!(wallet = intent.wallet_id, "a wallet is locked after too many wrong PINs");
         }
         if wrong.stops {
@@ -354,7 +354,8 @@ async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, O
         WrongEnd::Last
     };
     let locks = before_wallet + 1 >= LOCK_AFTER;
-    let stops = counted >= STOP_AFTER && tries.stopped_at.is_none() && !is_test(&wallet);
+    // Wrong PINs on test wallets are counted on the wallet and its payment, and stop no business.
+    let stops = counted >= STOP_AFTER && tries.stopped_at.is_none() && !wallet.phone.is_test();
     // Once a lock; one that ends the payment as well tells of both.
     let is_locked = matches!(wallet.status(now), WalletStatus::Locked(_));
     let kind = match confirmed {
@@ -375,11 +376,6 @@ async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, O
     }
     steps.push(intents::judge_try(taken.id, false));
     Ok(Wrong { steps, confirmed, stops, locks, tells: kind.is_some() })
-}
-
-/// Wrong PINs on test wallets are counted on the wallet and its payment, and stop no business.
-fn is_test(wallet: &Wallet) -> bool {
-    wallet.phone.test_of().is_some()
 }
 
 /// To the wallet's owner, who may not be the one who tried.

@@ -174,7 +174,7 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
         reference: intent.order_reference.clone(),
         summary: intent.order_summary.clone(),
         masked_phone: wallet.phone.masked(),
-        is_test: wallet.phone.test_of().is_some(),
+        is_test: wallet.phone.is_test(),
         website: shop_site(app, intent.business_id, payment.website_id).await?,
     };
     let locked_until = match wallet.status(now) {
@@ -297,7 +297,7 @@ pub(in crate::ops) async fn may_confirm(
     tries: Option<&BusinessTries>,
 ) -> Result<bool, OpError> {
     let business = app.directory.business(business_id).await?;
-    if wallet.phone.test_of().is_some() {
+    if wallet.phone.is_test() {
         return Ok(business.is_some_and(|business| business.active));
     }
     let is_on = business.is_some_and(|business| business.active && business.wallet_enabled);

@@ -33,8 +33,13 @@ pub struct Copied {
 
 /// The name under which a copy is written.
 pub fn partial(to: &Path) -> PathBuf {
-    let mut name = to.as_os_str().to_owned();
-    name.push(".partial");
+    beside(to, ".partial")
+}
+
+/// A file's name with an end behind it.
+pub fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
     PathBuf::from(name)
 }
 
@@ -47,8 +52,8 @@ pub fn copy(source: &Path, to: &Path, told: &mut dyn FnMut(Copied)) -> Result<u6
             to.display()
         )));
     }
-    let beside = partial(to);
-    remove(&beside)?;
+    let unsettled = partial(to);
+    remove(&unsettled)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let from = Connection::open_with_flags(source, flags).map_err(|error| failed(source, &error))?;
     from.busy_timeout(BUSY).map_err(|error| failed(source, &error))?;
@@ -58,14 +63,14 @@ pub fn copy(source: &Path, to: &Path, told: &mut dyn FnMut(Copied)) -> Result<u6
         .map_err(|error| failed(source, &error))?;
     let size: i64 =
         from.query_row("pragma page_size", [], |row| row.get(0)).map_err(|error| failed(source, &error))?;
-    owned(&beside)?;
-    let mut into = Connection::open(&beside).map_err(|error| failed(&beside, &error))?;
+    owned(&unsettled)?;
+    let mut into = Connection::open(&unsettled).map_err(|error| failed(&unsettled, &error))?;
     // It is made durable as a whole.
-    into.pragma_update(None, "synchronous", "off").map_err(|error| failed(&beside, &error))?;
+    into.pragma_update(None, "synchronous", "off").map_err(|error| failed(&unsettled, &error))?;
     {
-        let backup = Backup::new(&from, &mut into).map_err(|error| failed(&beside, &error))?;
+        let backup = Backup::new(&from, &mut into).map_err(|error| failed(&unsettled, &error))?;
         loop {
-            let step = backup.step(STEP_PAGES).map_err(|error| failed(&beside, &error))?;
+            let step = backup.step(STEP_PAGES).map_err(|error| failed(&unsettled, &error))?;
             let progress = backup.progress();
             let bytes = |pages: i32| u64::try_from(i64::from(pages) * size).unwrap_or(0);
             told(Copied {
@@ -80,24 +85,24 @@ pub fn copy(source: &Path, to: &Path, told: &mut dyn FnMut(Copied)) -> Result<u6
         }
     }
     // One file, without a log beside it.
-    into.pragma_update(None, "journal_mode", "delete").map_err(|error| failed(&beside, &error))?;
-    into.close().map_err(|(_, error)| failed(&beside, &error))?;
-    let file = File::open(&beside).map_err(|error| io(&beside, &error))?;
-    file.sync_all().map_err(|error| io(&beside, &error))?;
-    Ok(file.metadata().map_err(|error| io(&beside, &error))?.len())
+    into.pragma_update(None, "journal_mode", "delete").map_err(|error| failed(&unsettled, &error))?;
+    into.close().map_err(|(_, error)| failed(&unsettled, &error))?;
+    let file = File::open(&unsettled).map_err(|error| io(&unsettled, &error))?;
+    file.sync_all().map_err(|error| io(&unsettled, &error))?;
+    Ok(file.metadata().map_err(|error| io(&unsettled, &error))?.len())
 }
 
 /// Gives a copy its name. Refused where something has come there meanwhile.
 pub fn settle(to: &Path) -> Result<(), StoreError> {
-    let beside = partial(to);
-    match std::fs::hard_link(&beside, to) {
+    let unsettled = partial(to);
+    match std::fs::hard_link(&unsettled, to) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             return Err(StoreError::Occupied(format!("{} has come there meanwhile", to.display())));
         }
         Err(error) => return Err(io(to, &error)),
     }
-    remove(&beside)?;
+    remove(&unsettled)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| io(folder, &error))
 }
@@ -145,10 +150,9 @@ pub fn join_log(file: &Path) -> Result<(), StoreError> {
 /// Removes a copy that is not wanted, and what SQLite keeps beside it.
 pub fn remove(file: &Path) -> Result<(), StoreError> {
     for end in ["", "-wal", "-shm", "-journal"] {
-        let mut name = file.as_os_str().to_owned();
-        name.push(end);
+        let name = beside(file, end);
         match std::fs::remove_file(&name) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(Path::new(&name), &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(&name, &error)),
             _ => {}
         }
     }

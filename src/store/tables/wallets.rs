@@ -335,13 +335,13 @@ impl Store {
         self.read_one(&BY_PHONE, vec![phone_hash.into()]).await?.map(decode).transpose()
     }
 
-    /// Credits of the same amount after a time.
     /// The test wallets of a business, oldest first.
     pub async fn test_wallets(&self, business_id: i64, limit: i64) -> Result<Vec<WalletRow>, StoreError> {
         let rows = self.read(&OF_TESTS, vec![business_id.into(), limit.into()]).await?;
         rows.into_iter().map(decode).collect()
     }
 
+    /// Credits of the same amount after a time.
     pub async fn wallet_credits_like(
         &self,
         wallet_id: i64,

@@ -169,7 +169,7 @@ fn messages(ask: &Ask, here: &Here, sent: &[Listed]) -> Rows {
 
 /// A customer's number is not the business's to read; a test number is nobody's.
 fn shown(phone: &Phone) -> String {
-    if phone.test_of().is_some() { phone.e164() } else { phone.masked() }
+    if phone.is_test() { phone.e164() } else { phone.masked() }
 }
 
 fn kind(kind: MessageKind) -> &'static str {
