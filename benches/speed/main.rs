@@ -8,9 +8,13 @@
 
 use std::time::Instant;
 
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/it/harness/browser.rs"]
+mod browser;
 mod ceiling;
 mod create;
 mod decide;
+mod desk;
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/it/harness/dovecot.rs"]
 mod dovecot;
@@ -47,9 +51,9 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "storage", "create", "read", "reading", "names", "webhooks", "reviews", "decide", "mailbox", "pins",
-    "memory", "pages",
+    "memory", "pages", "desk",
 ];
 
 /// How much is measured.
@@ -151,6 +155,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("pages") {
         println!("pages");
         pages::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("desk") {
+        println!("desk");
+        desk::run(&mut report, size, server.as_ref()).await;
     }
     report.print();
 }

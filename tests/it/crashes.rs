@@ -124,15 +124,7 @@ impl Installation {
     pub fn serve_with(&self, environment: &[(&str, &str)]) -> Option<Service> {
         let mut command = self.command(&["serve"]);
         command.envs(environment.iter().copied());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let Some(line) = lines.next() else {
-            child.wait().unwrap();
-            return None;
-        };
-        let line = line.unwrap();
-        let address = line.strip_prefix("listening on http://").expect(&line).parse().unwrap();
-        Some(Service { child, address })
+        serve(command)
     }
 
     pub fn mail(&self, name: &str, alert: &Alert) -> PathBuf {
@@ -175,12 +167,36 @@ impl Installation {
     }
 }
 
+/// Starts a service; `None` if it died before it said where it listens.
+pub fn serve(mut command: Command) -> Option<Service> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let Some(line) = lines.next() else {
+        child.wait().unwrap();
+        return None;
+    };
+    let line = line.unwrap();
+    let address = line.strip_prefix("listening on http://").expect(&line).parse().unwrap();
+    Some(Service { child, address })
+}
+
 /// The status and body of one request; `None` when the connection broke before the whole answer.
 pub async fn request(address: SocketAddr, head: &str, key: &str, body: &str) -> Option<(u16, Value)> {
+    request_with(address, head, &[format!("X-API-Key: {key}")], body).await
+}
+
+/// The same with other lines of the head.
+pub async fn request_with(
+    address: SocketAddr,
+    head: &str,
+    lines: &[String],
+    body: &str,
+) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let text = format!(
-        "{head} HTTP/1.1\r\nHost: till\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
+        "{head} HTTP/1.1\r\nHost: till\r\n{}\r\nContent-Type: application/json\r\n\
          Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        lines.join("\r\n"),
         body.len()
     );
     stream.write_all(text.as_bytes()).await.ok()?;

@@ -192,6 +192,47 @@ on_both! {
         is_asked_about(&t, &again, &bait, &format!("alert {} of this amount", first.alert_id)).await;
     }
 
+    async fn a_reversal_that_may_be_of_many_is_perhaps_of_this_payers(db: TestDatabase) {
+        let payers = ["Halima Garba", "Bolanle Tijani", "Ene Ochigbo", "Kelechi Uzor"];
+        for (days_after, is_asked) in [(0, true), (3, false)] {
+            let (t, victim, other, mine) = two(&db).await;
+            for payer in &payers[1..] {
+                t.create(&victim, NAIRA, payer).await;
+            }
+            for payer in payers {
+                t.advance(LATER);
+                assert_eq!(came(&t, NAIRA, &payer.to_uppercase()).await.status, AlertStatus::Matched);
+            }
+            t.advance(Span::hours(60));
+            let debit = t.ingest(&debit(&t, "").text()).await;
+            assert_eq!(t.app.store.alert(debit.alert_id).await.unwrap().unwrap().linked_alert_id, None);
+            t.advance(Span::days(days_after));
+            let bait = t.create(&other, NAIRA, "Halima Garba").await;
+            let again = came(&t, NAIRA, "HALIMA GARBA").await;
+            if is_asked {
+                is_asked_about(&t, &again, &bait, &named(&mine)).await;
+                assert!(again.reason.contains("may have been taken back by alert"), "{}", again.reason);
+            } else {
+                assert_eq!(again.transaction_id.as_ref(), Some(&bait.transaction_id), "{again:?}");
+            }
+        }
+        // It is of another's as soon as a person has said so.
+        let (t, victim, other, _) = two(&db).await;
+        let theirs = t.create(&victim, NAIRA, payers[1]).await;
+        for payer in &payers[2..] {
+            t.create(&victim, NAIRA, payer).await;
+        }
+        for payer in payers {
+            t.advance(LATER);
+            assert_eq!(came(&t, NAIRA, &payer.to_uppercase()).await.status, AlertStatus::Matched);
+        }
+        t.advance(Span::hours(60));
+        taken_back(&t, &theirs, "").await;
+        let bait = t.create(&other, NAIRA, payers[0]).await;
+        let again = came(&t, NAIRA, "HALIMA GARBA").await;
+        assert_eq!(again.transaction_id.as_ref(), Some(&bait.transaction_id), "{again:?}");
+    }
+
     async fn each_of_a_row_of_transfers_speaks_for_itself(db: TestDatabase) {
         let (t, _, other, _) = two(&db).await;
         came(&t, NAIRA, PAYER).await;

@@ -4,11 +4,13 @@
 
 use super::evidence;
 use crate::app::App;
-use crate::domain::alert::{AlertRow, AlertStatus, Authenticity};
+use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Authenticity};
 use crate::domain::matching::{Beneficiary, of_another_in_words};
 use crate::domain::money::Money;
 use crate::domain::payment::Payment;
-use crate::domain::same_transfer::{is_credit, may_be_on_one_account, tells_of_loss, told_time};
+use crate::domain::same_transfer::{
+    is_credit, is_vouched, may_be_on_one_account, may_undo, takes_back, takes_money, tells_of_loss, told_time,
+};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 
@@ -18,6 +20,8 @@ const SENT_AGAIN_WITHIN: Span = Span::days(2);
 const TAKEN_BACK_WITHIN: Span = Span::days(30);
 /// Credits of one payer and amount that are looked at; where there are more a person decides.
 const CREDITS_MAX: usize = 200;
+/// Reversals that are linked to no credit of which it is asked whether a person named one.
+const REVERSALS_MAX: usize = 10;
 /// Of what speaks against an approval, so much is said.
 const SAID_MAX: usize = 5;
 
@@ -27,23 +31,76 @@ pub struct OfPayer {
     pub credits: Vec<AlertRow>,
     /// There may be more.
     pub is_cut: bool,
+    /// What the bank calls a reversal, of late and of this amount, that was linked to no credit: it may be of any.
+    reversals: Vec<AlertRow>,
+}
+
+impl OfPayer {
+    /// The reversal of no credit that may be of this one.
+    fn reversal_of(&self, credit: &AlertRow) -> Option<&AlertRow> {
+        self.reversals.iter().find(|one| takes_back(one, credit) && may_undo(one, credit))
+    }
 }
 
 /// Other credits of the amount and the payer, written as this one writes him, that may have come to its account, seen from
 /// two days before the money came to two days after the mail; newest first. A mailbox may have been unread for long. Those
 /// that went back, or may have, also from thirty days before. None where the alert shows no payer.
 pub async fn credits_of_its_payer(app: &App, alert: &AlertRow, received: Money) -> Result<OfPayer, OpError> {
+    let since = came_at(alert) - SENT_AGAIN_WITHIN;
+    credits_since(app, alert, received, since).await
+}
+
+async fn credits_since(
+    app: &App,
+    alert: &AlertRow,
+    received: Money,
+    since: Timestamp,
+) -> Result<OfPayer, OpError> {
     let Some(payer) = &alert.facts.payer_name else { return Ok(OfPayer::default()) };
-    let came = told_time(alert).end.min(alert.first_seen);
-    let seen = (came - SENT_AGAIN_WITHIN, alert.first_seen + SENT_AGAIN_WITHIN);
-    let reversed_since = came - TAKEN_BACK_WITHIN;
+    let seen = (since, alert.first_seen + SENT_AGAIN_WITHIN);
+    let reversed_since = came_at(alert) - TAKEN_BACK_WITHIN;
     let realm = alert.simulated_for;
     let mut credits =
         app.store.credits_of_payer(realm, payer, received, seen, reversed_since, CREDITS_MAX).await?;
     let is_cut = credits.len() >= CREDITS_MAX;
     let accounts = app.directory.accounts().await?;
     credits.retain(|other| other.id != alert.id && may_be_on_one_account(alert, other, &accounts));
-    Ok(OfPayer { credits, is_cut })
+    Ok(OfPayer { credits, is_cut, reversals: Vec::new() })
+}
+
+/// When the money came; a mail may tell of it much later.
+fn came_at(alert: &AlertRow) -> Timestamp {
+    told_time(alert).end.min(alert.first_seen)
+}
+
+/// The same, where a reversal of late was linked to no credit because it may be of several: then each of thirty days that it
+/// may be of may have gone back. `others`: alerts of the account and the amount.
+pub async fn with_perhaps_reversed(
+    app: &App,
+    alert: &AlertRow,
+    received: Money,
+    of_payer: OfPayer,
+    others: &[AlertRow],
+) -> Result<OfPayer, OpError> {
+    let since = came_at(alert) - SENT_AGAIN_WITHIN;
+    let is_of_none = |other: &&AlertRow| {
+        other.facts.kind == Some(AlertKind::Reversal)
+            && takes_money(other)
+            && is_vouched(other)
+            && other.linked_alert_id.is_none()
+            && other.first_seen >= since
+    };
+    let mut reversals = Vec::new();
+    for one in others.iter().filter(is_of_none).take(REVERSALS_MAX) {
+        if app.store.settlements_undone_by(one.id).await?.is_empty() {
+            reversals.push(one.clone());
+        }
+    }
+    if reversals.is_empty() {
+        return Ok(of_payer);
+    }
+    let all = credits_since(app, alert, received, came_at(alert) - TAKEN_BACK_WITHIN).await?;
+    Ok(OfPayer { reversals, ..all })
 }
 
 /// Why a payment may not be meant though it fits: this payer has sent just this amount before, and it paid somebody else, or
@@ -58,19 +115,20 @@ pub async fn sent_for_another(
 ) -> Result<Vec<String>, OpError> {
     let own = Beneficiary::of(payment);
     let is_alone = !of_payer.credits.is_empty() && is_its_own(app, payment, own).await?;
-    let since = told_time(alert).end.min(alert.first_seen) - SENT_AGAIN_WITHIN;
+    let since = came_at(alert) - SENT_AGAIN_WITHIN;
     let mut why = Vec::new();
     for other in &of_payer.credits {
         if why.len() >= SAID_MAX {
             break;
         }
         let history = History::of(app, other).await?;
+        let reversal = of_payer.reversal_of(other);
         let is_young = other.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
-        if !is_young {
+        if !is_young && reversal.is_none() {
             continue;
         }
         if let Some(paid) = history.paid.iter().find(|paid| Beneficiary::of(paid) != own) {
-            why.push(paid_in_words(other, paid));
+            why.push(paid_in_words(other, paid, reversal.filter(|_| !is_young)));
             continue;
         }
         // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
@@ -143,9 +201,12 @@ fn is_held_so(other: &AlertRow) -> bool {
     evidence::doubts_of(&other.evidence).iter().any(|doubt| ENDS.iter().any(|end| doubt.ends_with(end)))
 }
 
-fn paid_in_words(credit: &AlertRow, paid: &Payment) -> String {
+fn paid_in_words(credit: &AlertRow, paid: &Payment, reversal: Option<&AlertRow>) -> String {
     let (id, theirs) = (credit.id, of_another_in_words(&paid.transaction_id, paid.business_id));
     let how = match credit.status {
+        AlertStatus::Matched if let Some(reversal) = reversal => {
+            format!("and may have been taken back by alert {}: {}", reversal.id, ENDS[1])
+        }
         AlertStatus::Matched => format!("lately: {}", ENDS[0]),
         _ => format!("and was reversed: {}", ENDS[1]),
     };
@@ -186,7 +247,7 @@ async fn is_its_own(app: &App, payment: &Payment, own: Beneficiary) -> Result<bo
 
 /// It came before the payment asked for this amount; what came since may be for it.
 async fn is_older(app: &App, other: &AlertRow, payment: &Payment) -> Result<bool, OpError> {
-    let came = told_time(other).end.min(other.first_seen);
+    let came = came_at(other);
     if came < payment.created_at {
         return Ok(true);
     }

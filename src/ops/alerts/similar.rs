@@ -5,7 +5,7 @@
 //! alert that names no account may be about any.
 
 use super::copies::{SHARING_MAX, settled_on, sharing_session, standing};
-use super::same_payer::{OfPayer, credits_of_its_payer};
+use super::same_payer::{OfPayer, credits_of_its_payer, with_perhaps_reversed};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -218,7 +218,7 @@ async fn compare(
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
     }
-    similar.of_payer = of_payer;
+    similar.of_payer = with_perhaps_reversed(app, alert, received, of_payer, &others).await?;
     Ok(similar)
 }
 

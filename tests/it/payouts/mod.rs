@@ -4,6 +4,7 @@ mod api;
 mod bank;
 pub mod book;
 mod held;
+mod killed;
 mod pages;
 mod races;
 pub mod world;
