@@ -22,6 +22,7 @@ mod nowhere;
 mod operators;
 mod payments;
 mod payouts;
+mod postgres_backups;
 mod proofs;
 mod quarantine;
 mod tables;
