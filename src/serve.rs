@@ -36,6 +36,7 @@ use crate::work;
 mod alone;
 mod intake;
 pub mod logging;
+mod supervised;
 
 /// Time between two flushes of the directory.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -156,14 +157,21 @@ pub async fn run(
     }
     let running = start(Arc::new(app), roles).await?;
     println!("listening on {}", running.url());
+    supervised::ready(&running.url());
+    let watched = supervised::watched();
     let reload = tokio::spawn(reload_on_hangup(vec![
         ("server", running.tls.clone()),
         ("mail.smtp", running.smtp_tls.clone()),
     ]));
     shutdown.await;
     tracing::info!("shutting down: no new requests are accepted; those in progress are finished");
+    supervised::stopping();
     reload.abort();
     running.stop().await;
+    // Until the end: what is finished may take longer than the watchdog waits.
+    if let Some(watched) = watched {
+        watched.abort();
+    }
     Ok(())
 }
 

@@ -22,6 +22,7 @@ mod businesses;
 mod database;
 mod demo;
 mod dismissals;
+mod doctor;
 mod exposed;
 #[cfg(test)]
 mod help_tests;
@@ -39,6 +40,7 @@ mod reread;
 mod reversal;
 mod settings;
 mod shell;
+mod shell_files;
 mod system;
 mod test_api;
 mod trigger;
@@ -200,6 +202,18 @@ enum Command {
     /// Send what is held back
     #[command(after_help = examples!["resume"])]
     Resume,
+    /// Look at everything that the service needs, and say what to do about what is wrong; exit 1 if something is
+    ///
+    /// Configuration, key, database, disk, clock, name servers, certificates, mailboxes, messages, and whether the public
+    /// address leads here. Changes nothing, and may be run beside the service or before its first start.
+    #[command(after_help = examples!["doctor", "doctor --config /etc/tillbell/tillbell.toml --json"])]
+    Doctor,
+    /// Print completions of these commands for a shell
+    #[command(after_help = examples!["completions bash > /etc/bash_completion.d/tillbell"])]
+    Completions(shell_files::CompletionsArgs),
+    /// Write manual pages of these commands
+    #[command(after_help = examples!["man /usr/local/share/man/man1"])]
+    Man(shell_files::ManArgs),
     /// Show the configuration in effect, without its secrets
     #[command(after_help = examples!["config", "config --config /etc/tillbell/tillbell.toml --json"])]
     Config,
@@ -211,6 +225,8 @@ impl Command {
     fn needs_mail(&self) -> bool {
         match self {
             Command::Serve(_) | Command::Demo(_) | Command::Migrate | Command::Config => true,
+            Command::Doctor => true,
+            Command::Completions(_) | Command::Man(_) => false,
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
             Command::Payout(_) | Command::Listen(_) | Command::Trigger(_) => false,
@@ -305,6 +321,9 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Restore(args) => backup::restore(&args, desk).await?,
         Command::Hold(args) => backup::hold(&args, desk).await?,
         Command::Resume => backup::resume(desk).await?,
+        Command::Doctor => return doctor::run(desk).await,
+        Command::Completions(args) => shell_files::completions(&args, desk.printer)?,
+        Command::Man(args) => shell_files::man(&args, desk.printer)?,
         Command::Config => settings::show(desk)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -313,7 +332,14 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
 /// What the file and the environment say. The demo has settings of its own, and what talks to a service's address alone needs
 /// none.
 fn configuration(command: &Command, file: Option<&ConfigFile>) -> anyhow::Result<Config> {
-    if matches!(command, Command::Demo(_) | Command::Listen(_) | Command::Trigger(_)) {
+    if matches!(
+        command,
+        Command::Demo(_)
+            | Command::Listen(_)
+            | Command::Trigger(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+    ) {
         return Ok(Config::load("", std::iter::empty())?);
     }
     // A variable that is not Unicode is none of ours; its name would have to be.

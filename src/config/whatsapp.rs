@@ -62,7 +62,16 @@ pub struct WhatsApp {
 impl WhatsApp {
     /// Where messages are posted to.
     pub fn messages_url(&self) -> Result<TargetUrl, ConfigError> {
-        let url = format!("{}/{}/{}/messages", self.base_url, self.api_version, self.phone_number_id);
+        self.url_of_number("/messages")
+    }
+
+    /// What the API says of the number.
+    pub fn number_url(&self) -> Result<TargetUrl, ConfigError> {
+        self.url_of_number("")
+    }
+
+    fn url_of_number(&self, rest: &str) -> Result<TargetUrl, ConfigError> {
+        let url = format!("{}/{}/{}{rest}", self.base_url, self.api_version, self.phone_number_id);
         parse_operator_url(&url).map_err(|problem| {
             ConfigError(format!(
                 "whatsapp.base_url = {:?}: the address {url} {}",

@@ -103,8 +103,8 @@ impl Outbound {
 
     /// Asks for what is at `url`, under the same rules: no redirect is followed, and the answer is read up to the
     /// limit.
-    pub async fn get(&self, url: &TargetUrl) -> PostOutcome {
-        self.send(Call { method: Method::GET, url, headers: &[], body: Bytes::new() }, None).await
+    pub async fn get(&self, url: &TargetUrl, headers: &[(HeaderName, HeaderValue)]) -> PostOutcome {
+        self.send(Call { method: Method::GET, url, headers, body: Bytes::new() }, None).await
     }
 
     async fn send(&self, call: Call<'_>, patience: Option<Duration>) -> PostOutcome {

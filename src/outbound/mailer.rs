@@ -116,6 +116,16 @@ impl Mailer {
         }
     }
 
+    /// Connects and signs in, and sends nothing; or why not.
+    pub async fn try_it(&self) -> Result<(), String> {
+        match tokio::time::timeout(SEND_WITHIN, self.transport.test_connection()).await {
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err("the mail server ended the connection".to_owned()),
+            Ok(Err(error)) => Err(told(&error)),
+            Err(_) => Err("the mail server took too long".to_owned()),
+        }
+    }
+
     fn written(&self, mail: &OutgoingMail<'_>) -> Result<Message, String> {
         let to = mail.to.parse::<Address>().map_err(|error| format!("{error}: {:?}", mail.to))?;
         let subject: String = mail.subject.chars().filter(|c| !c.is_control()).collect();

@@ -126,6 +126,17 @@ pub async fn register(app: &App) -> Result<(), OpError> {
     Ok(())
 }
 
+/// Logs in and opens every folder, and reads nothing: how many mails are there.
+pub async fn try_it(server: &ImapServer) -> Result<u64, Trouble> {
+    let mut session = session::Session::open(server, &Timings::default()).await?;
+    let mut mails = 0;
+    for folder in &server.folders {
+        session.examine(folder).await?;
+        mails += session.mails();
+    }
+    Ok(mails)
+}
+
 /// Starts the watch over the configured mailboxes alone, for a node that does not read them: when the
 /// node that does is gone, somebody must raise the alarm.
 pub fn start_watch(app: &Arc<App>, stop: &CancellationToken) -> Option<JoinHandle<()>> {

@@ -186,6 +186,11 @@ impl Session {
         Err(endless())
     }
 
+    /// How many mails the server says are in the folder that is open.
+    pub fn mails(&self) -> u64 {
+        self.exists
+    }
+
     /// Opens a folder for reading only, or checks it again.
     pub async fn examine(&mut self, folder: &str) -> Result<Examined, Trouble> {
         let (mut uidvalidity, mut uidnext) = (None, None);

@@ -129,7 +129,7 @@ async fn in_record(app: &App, places: &ProofPlaces) -> Result<(), String> {
 
 async fn in_file(app: &App, url: Option<TargetUrl>, token: &str) -> Result<(), String> {
     let Some(url) = url else { return Err("The website's address has no place for a file.".to_owned()) };
-    let outcome = app.outbound.get(&url).await;
+    let outcome = app.outbound.get(&url, &[]).await;
     if outcome.answered() == Some(200) && outcome.body_excerpt.trim() == token {
         return Ok(());
     }

@@ -50,6 +50,7 @@ pub enum WhatsAppProblem {
 pub struct WhatsApp {
     outbound: Outbound,
     url: TargetUrl,
+    number_url: TargetUrl,
     authorization: HeaderValue,
     language: String,
     templates: Templates,
@@ -70,6 +71,7 @@ impl WhatsApp {
         Ok(WhatsApp {
             outbound,
             url: config.messages_url()?,
+            number_url: config.number_url()?,
             authorization,
             language: config.language.clone(),
             templates: config.templates.clone(),
@@ -97,6 +99,20 @@ impl WhatsApp {
         match payload::template(outgoing, &self.templates, &self.language) {
             Ok(body) => self.post(body, outgoing, deadline).await.into(),
             Err(why) => SendOutcome::Refused { why },
+        }
+    }
+
+    /// Asks for the number with the token, and sends nothing; or why it cannot be used.
+    pub async fn try_it(&self) -> Result<(), String> {
+        let headers = [(AUTHORIZATION, self.authorization.clone())];
+        let asked = self.outbound.get(&self.number_url, &headers).await;
+        match (&asked.error, asked.status) {
+            (Some(error), _) => Err(error.to_string()),
+            (None, Some(200)) => Ok(()),
+            (None, status) => {
+                let code = answer::error_of(&asked).map(|error| format!(", error {}", error.code));
+                Err(format!("status {}{}", status.unwrap_or_default(), code.unwrap_or_default()))
+            }
         }
     }
 
