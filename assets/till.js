@@ -315,12 +315,49 @@
     stayAwake();
   }
 
-  document.getElementById("till-still").hidden = true;
+  // --- A sale is asked for without leaving the page: browsers let a new page make no sound until somebody taps it.
+  document.addEventListener("submit", function (event) {
+    var form = event.target, part = form.closest(".till-form");
+    if (event.defaultPrevented || !part || form.method !== "post") return;
+    event.preventDefault();
+    var sent = { method: "POST", body: new URLSearchParams(new FormData(form)), cache: "no-store" };
+    fetch(form.action, sent).then(function (got) {
+      if (new URL(got.url).pathname !== location.pathname) { location.assign(got.url); return null; }
+      return got.text().then(function (text) { return { at: got.url, page: new DOMParser().parseFromString(text, "text/html") }; });
+    }).then(function (got) {
+      if (!got) return;
+      if (missed.dataset.sale) { delete missed.dataset.sale; missed.hidden = true; }
+      var fresh = got.page.querySelector(".till-form"), now = got.page.getElementById("till-live");
+      if (!fresh || !now) { location.assign(got.at); return; }
+      history.replaceState(null, "", got.at);
+      till.dataset.state = got.page.body.dataset.state;
+      part.innerHTML = fresh.innerHTML;
+      still();
+      put(now.innerHTML);
+      asked();
+      var first = part.querySelector("[aria-invalid]") || (matchMedia("(pointer:fine)").matches && part.querySelector("input:not([type=hidden])"));
+      if (first) first.focus();
+    }).catch(function () {
+      delete form.dataset.going;
+      lost();
+      missed.textContent = "The sale was not asked for, because there is no connection. Try again.";
+      missed.dataset.sale = "1";
+      missed.hidden = false;
+      clearTimeout(unsaid);
+      unsaid = setTimeout(function () { missed.hidden = true; }, 60000);
+    });
+  });
+  // What was just asked for stands below the form on a phone.
+  function asked() {
+    var waits = live.querySelector(".sale-waits");
+    if (waits && /[?&]sale=/.test(location.search)) waits.scrollIntoView({ block: "nearest" });
+  }
+  function still() { document.getElementById("till-still").hidden = true; }
+
+  still();
   shown = live.innerHTML;
   show("joining");
   put(shown);
-  // What was just asked for stands below the form on a phone.
-  var asked = live.querySelector(".sale-waits");
-  if (asked && /[?&]sale=/.test(location.search)) asked.scrollIntoView({ block: "nearest" });
+  asked();
   join();
 })();

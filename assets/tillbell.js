@@ -23,6 +23,11 @@
   ready(document);
 })();
 
+// A page that comes back from the browser's memory may show what is over: to somebody who has signed out, or a key that was
+// shown once.
+window.addEventListener("pagehide", function (event) { if (event.persisted) document.body.hidden = true; });
+window.addEventListener("pageshow", function (event) { if (event.persisted) location.reload(); });
+
 // A form that was sent is not sent again by a second click, which would make a second key. It may be after a while, or when
 // the page is come back to.
 (function () {

@@ -58,6 +58,8 @@ pub struct App {
     /// Changes when a job was committed, so that workers need not wait for their poll. A worker marks it as seen
     /// before it looks for jobs: what is committed from then on ends its next wait at once.
     pub wake: watch::Sender<()>,
+    /// Changes when this process committed something that other nodes are to look at.
+    pub committed: watch::Sender<()>,
     /// Holds back log lines that a stranger could make come without end.
     pub log_limit: LogLimit,
     /// What became of merchants' requests, until it is written.
@@ -274,6 +276,7 @@ impl App {
             own_url: OnceLock::new(),
             directory,
             wake: watch::Sender::new(()),
+            committed: watch::Sender::new(()),
             log_limit: LogLimit::default(),
             requests: RequestLog::default(),
             config,
@@ -338,6 +341,7 @@ impl App {
     /// Tells the workers of this process that a job was committed.
     pub fn wake_workers(&self) {
         self.wake.send_replace(());
+        self.committed.send_replace(());
     }
 
     /// Base of links to our own pages, without a slash at its end: as configured, else as listened on.

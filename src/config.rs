@@ -24,6 +24,7 @@ mod notify;
 mod one_or_more;
 mod pages;
 mod payouts;
+mod redis;
 mod retention;
 mod smtp;
 mod users;
@@ -69,6 +70,8 @@ pub struct Config {
     /// How messages go to customers.
     pub messenger: MessengerChoice,
     pub limits: Limits,
+    /// Where nodes share their rate limits; `None`: each counts for itself.
+    pub redis_url: Option<SecretString>,
     pub retention: Retention,
     /// A folder of templates that add to or replace the built-in ones.
     pub banks_folder: Option<PathBuf>,
@@ -174,6 +177,7 @@ struct RawConfig {
     messenger: Option<String>,
     whatsapp: Option<whatsapp::RawWhatsApp>,
     limits: RawLimits,
+    redis: redis::RawRedis,
     retention: retention::RawRetention,
     banks: RawBanks,
     mail: mail::RawMail,
@@ -367,6 +371,7 @@ impl Config {
                     30,
                 )?,
             },
+            redis_url: raw.redis.check()?,
             retention: raw.retention.check()?,
             banks_folder: raw.banks.folder,
             log_format: match raw.log.format.as_deref() {

@@ -28,6 +28,7 @@ use crate::mail_intake::smtp::SmtpProblem;
 use crate::ops::OpError;
 use crate::ops::alerts::prove_later::Verifier;
 use crate::ops::figures;
+use crate::ops::notices::alarms::raise;
 use crate::ops::wallet_payments::start::PAGES;
 use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
@@ -36,11 +37,14 @@ use crate::work;
 mod alone;
 mod intake;
 pub mod logging;
+pub mod other_nodes;
 mod supervised;
 
 /// Time between two flushes of the directory.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+/// A Redis server that restarts is no alarm.
+const LIMITS_APART_FOR: Duration = Duration::from_secs(60);
 /// What is left of the 30 s after the listeners had 25 s to drain.
 const STOP_WITHIN: Duration = Duration::from_secs(29);
 
@@ -260,6 +264,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         tasks.push(tokio::spawn(serving));
     }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
+    tasks.push(tokio::spawn(other_nodes::run(app.clone(), stop.clone())));
     let (watching, ended) = (http.clone(), stop.clone());
     tasks.push(tokio::spawn(async move { watching.watch(&ended).await }));
     if roles.work {
@@ -325,6 +330,11 @@ async fn bind(key: &'static str, address: SocketAddr) -> Result<(TcpListener, So
 }
 
 impl Running {
+    /// For how long this node has counted rate limits for itself though nodes share them.
+    pub fn limits_apart_for(&self) -> Option<Duration> {
+        self.http.limits_apart_for()
+    }
+
     /// Base of the main listener's addresses.
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
@@ -367,7 +377,13 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
                     tracing::info!("the database answers again");
                 }
             }
-            _ = upkeep.tick() => http.upkeep(),
+            _ = upkeep.tick() => {
+                http.upkeep();
+                if http.limits_apart_for().is_some_and(|apart| apart >= LIMITS_APART_FOR) {
+                    let body = "Redis does not answer: each node counts rate limits for itself.";
+                    raise(&app, NoticeKind::LimitsApart, "redis", body, "/operator").await;
+                }
+            }
         }
     }
 }

@@ -14,7 +14,6 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::config::TlsFiles;
-use crate::domain::time::Timestamp;
 
 /// A client that has not shaken hands by then is dropped.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,15 +59,15 @@ impl Tls {
     }
 }
 
-/// Until when the certificate in these files is good; they are a pair that can be used.
-pub fn valid_until(files: &TlsFiles) -> Result<Timestamp, TlsProblem> {
+/// Until when the certificate in these files is good, in seconds since 1970; they are a pair that can be used.
+pub fn valid_until(files: &TlsFiles) -> Result<i64, TlsProblem> {
     acceptor(files, &[])?;
     let path = files.cert.display().to_string();
     let problem = |why: String| TlsProblem::File { what: "certificate", path: path.clone(), why };
     let first = CertificateDer::from_pem_file(&files.cert).map_err(|why| problem(in_words(&why)))?;
     let (_, certificate) = x509_parser::parse_x509_certificate(&first)
         .map_err(|why| problem(format!("it cannot be read: {why}")))?;
-    Ok(Timestamp(certificate.validity().not_after.timestamp().saturating_mul(1_000_000)))
+    Ok(certificate.validity().not_after.timestamp())
 }
 
 fn acceptor(files: &TlsFiles, protocols: &[&[u8]]) -> Result<TlsAcceptor, TlsProblem> {

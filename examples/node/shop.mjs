@@ -34,7 +34,8 @@ async function ask(method, path, body, key) {
 function heard(event) {
   const order = shop.orders[event.transaction_id];
   if (!order) return;
-  if (event.event === "payment.approved") order.status = "paid";
+  // They may come in another order than they happened in: what was taken back stays so.
+  if (event.event === "payment.approved" && order.status !== "taken back") order.status = "paid";
   if (event.event === "payment.reversed") order.status = "taken back";
   save();
 }
@@ -64,7 +65,9 @@ async function catchUp() {
 async function readOpenOrders() {
   for (const id of Object.keys(shop.orders)) {
     const { data } = await ask("GET", `/payment/${encodeURIComponent(id)}`);
-    if (data.status === "approved") heard({ ...data, event: "payment.approved" });
+    // The payment stays approved when its money was taken back, and says when.
+    const kind = data.reversed_at ? "payment.reversed" : "payment.approved";
+    if (data.status === "approved") heard({ ...data, event: kind });
   }
 }
 

@@ -55,7 +55,9 @@ function is_genuine(string $secret, array $headers, string $body): bool {
 function heard(array &$shop, array $event): void {
     $id = $event['transaction_id'] ?? '';
     if (!isset($shop['orders'][$id])) return;
-    if ($event['event'] === 'payment.approved') $shop['orders'][$id]['status'] = 'paid';
+    // They may come in another order than they happened in: what was taken back stays so.
+    $isBack = $shop['orders'][$id]['status'] === 'taken back';
+    if ($event['event'] === 'payment.approved' && !$isBack) $shop['orders'][$id]['status'] = 'paid';
     if ($event['event'] === 'payment.reversed') $shop['orders'][$id]['status'] = 'taken back';
 }
 
@@ -83,7 +85,9 @@ function read_open_orders(): void {
     foreach (array_keys(with_shop(fn (array &$shop) => $shop['orders'])) as $id) {
         $answer = ask('GET', '/payment/' . rawurlencode($id));
         if (($answer['data']['status'] ?? '') !== 'approved') continue;
-        with_shop(fn (array &$shop) => heard($shop, ['event' => 'payment.approved'] + $answer['data']));
+        // The payment stays approved when its money was taken back, and says when.
+        $kind = isset($answer['data']['reversed_at']) ? 'payment.reversed' : 'payment.approved';
+        with_shop(fn (array &$shop) => heard($shop, ['event' => $kind] + $answer['data']));
     }
 }
 

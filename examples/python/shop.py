@@ -40,11 +40,12 @@ def ask(method, path, body=None, key=None):
 
 
 def heard(event):
-    """What an event changes here. The same one may come twice, by webhook and by catching up: the second changes nothing."""
+    """What an event changes here. The same one may come twice, by webhook and by catching up: the second changes nothing.
+    They may come in another order than they happened in: what was taken back stays so."""
     order = shop["orders"].get(event.get("transaction_id"))
     if order is None:
         return
-    if event["event"] == "payment.approved":
+    if event["event"] == "payment.approved" and order["status"] != "taken back":
         order.update(status="paid", received=event["received_amount"])
     elif event["event"] == "payment.reversed":
         order.update(status="taken back")
@@ -75,8 +76,9 @@ def read_open_orders():
     """After more than 30 days, which is how long events are listed."""
     for id, order in shop["orders"].items():
         payment = ask("GET", "/payment/" + urllib.parse.quote(id, safe=""))["data"]
-        if payment["status"] == "approved" and order["status"] != "paid":
-            heard({**payment, "event": "payment.approved"})
+        if payment["status"] == "approved":
+            # The payment stays approved when its money was taken back, and says when.
+            heard({**payment, "event": "payment.reversed" if payment["reversed_at"] else "payment.approved"})
 
 
 class Page(BaseHTTPRequestHandler):

@@ -47,7 +47,8 @@ end
 # What an event changes here. The same one may come twice, by webhook and by catching up: the second changes nothing.
 def heard(event)
   order = SHOP["orders"][event["transaction_id"]] or return
-  order["status"] = "paid" if event["event"] == "payment.approved"
+  # They may come in another order than they happened in: what was taken back stays so.
+  order["status"] = "paid" if event["event"] == "payment.approved" && order["status"] != "taken back"
   order["status"] = "taken back" if event["event"] == "payment.reversed"
   save
 end
@@ -74,7 +75,9 @@ end
 def read_open_orders
   SHOP["orders"].each_key do |id|
     payment = ask("GET", "/payment/#{URI.encode_www_form_component(id)}")["data"]
-    heard(payment.merge("event" => "payment.approved")) if payment["status"] == "approved"
+    # The payment stays approved when its money was taken back, and says when.
+    kind = payment["reversed_at"] ? "payment.reversed" : "payment.approved"
+    heard(payment.merge("event" => kind)) if payment["status"] == "approved"
   end
 end
 

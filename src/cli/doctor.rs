@@ -11,7 +11,7 @@ use super::Desk;
 use super::print::Object;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Secret, TlsFiles};
-use crate::domain::time::Span;
+use crate::domain::time::{Span, Timestamp};
 use crate::domain::weburl::parse_operator_url;
 use crate::mail_intake::imap;
 use crate::ops::holds;
@@ -244,7 +244,9 @@ fn certificates(desk: &Desk) -> Vec<Finding> {
     let server = desk.config.server.tls.as_ref();
     let smtp = desk.config.mail.smtp.as_ref().and_then(|smtp| smtp.tls.as_ref());
     let now = SystemClock.now();
-    let look = |(what, files): (&str, &TlsFiles)| match tls::valid_until(files) {
+    let look = |(what, files): (&str, &TlsFiles)| match tls::valid_until(files)
+        .map(|seconds| Timestamp(seconds.saturating_mul(1_000_000)))
+    {
         Ok(until) if until < now => Finding::new(
             what,
             State::Failed,

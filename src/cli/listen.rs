@@ -102,7 +102,6 @@ pub(super) async fn run(args: &ListenArgs, printer: &Printer) -> anyhow::Result<
         match listener.connect().await? {
             Ok(stream) => {
                 pause = PAUSE_FIRST;
-                listener.tell(&format!("listening; deliveries go to {}", args.forward));
                 match listener.follow(stream).await? {
                     Ended::Enough => return Ok(()),
                     Ended::Lost(why) => listener.tell(&format!("{why}; connecting again")),
@@ -140,7 +139,7 @@ impl Listener<'_> {
     }
 
     async fn follow(&mut self, mut stream: Followed) -> anyhow::Result<Ended> {
-        let mut read = Vec::new();
+        let (mut read, mut is_heard) = (Vec::new(), false);
         loop {
             let piece = match tokio::time::timeout(SILENT_MAX, stream.next()).await {
                 Err(_) => return Ok(Ended::Lost("nothing came for 45 s".into())),
@@ -151,7 +150,15 @@ impl Listener<'_> {
             read.extend_from_slice(&piece);
             while let Some(end) = read.windows(2).position(|two| two == b"\n\n") {
                 let event: Vec<u8> = read.drain(..end + 2).collect();
-                let Some(delivery) = delivery(&event)? else { continue };
+                let delivery = delivery(&event)?;
+                if delivery.is_none() {
+                    // From where it began, until an event was had.
+                    self.last = mark_in(&event).or(self.last.take());
+                }
+                if !std::mem::replace(&mut is_heard, true) {
+                    self.tell(&format!("listening; deliveries go to {}", self.forward.as_str()));
+                }
+                let Some(delivery) = delivery else { continue };
                 self.deliver(&delivery).await?;
                 self.last = Some(delivery.id);
                 if self.left == Some(0) {
@@ -198,6 +205,13 @@ impl Listener<'_> {
         println!("{}", crate::terminal::harmless_line(&line));
         Ok(())
     }
+}
+
+/// The id that an event without data bears.
+fn mark_in(event: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(event).ok()?;
+    let id = text.lines().find_map(|line| line.strip_prefix("id: "))?;
+    (!text.lines().any(|line| line.starts_with("data:"))).then(|| id.to_owned())
 }
 
 /// An id as it stands in a query, whatever somebody typed.

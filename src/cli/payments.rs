@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 
 use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
-use super::print::{Object, Shown, for_people};
+use super::print::{self, Object, Shown, for_people};
 use super::webhooks::delivery;
 use super::{reversal, shell, typed};
 use crate::app::App;
@@ -21,7 +21,7 @@ use crate::ops::payments::find::{Filter, Search, WantedStatus, find_payments, wh
 use crate::ops::payments::read::{
     PaymentHistory, PaymentView, Settlement, find_payment, is_known, payment_history, view,
 };
-use crate::ops::payments::reject::reject_payment;
+use crate::ops::payments::reject::{reject_payment, waiting_alerts};
 use crate::terminal;
 
 /// Payments of one reference that are named.
@@ -140,8 +140,8 @@ pub(super) enum PaymentCommand {
         /// Id of the alert in which the bank reports its reversal, if there is one
         #[arg(long, value_name = "ID")]
         alert: Option<i64>,
-        /// Why you reverse it although the alert does not fit this transfer
-        #[arg(long, value_name = "REASON", requires = "alert")]
+        /// Why you reverse it although the alert does not fit this transfer, or although an alarm about it is open
+        #[arg(long, value_name = "REASON")]
         despite: Option<String>,
         /// Do not ask first
         #[arg(long)]
@@ -162,7 +162,16 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
             if !yes {
                 confirm_rejection(&app, business, &which.transaction_id).await?;
             }
+            let waits = match find_payment(&app, business, &which.transaction_id).await? {
+                Some(payment) => waiting_for(&app, &payment).await?,
+                None => String::new(),
+            };
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
+            if !waits.is_empty() {
+                print::note(format_args!(
+                    "money waits that may have been for it: {waits}; see tillbell alert show"
+                ));
+            }
             (business, which)
         }
         PaymentCommand::Reverse { which, reason, alert, despite, yes } => {
@@ -186,13 +195,22 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
     show(&app, business, &which.transaction_id, desk).await
 }
 
+/// Alerts that wait for a person and may be for a payment, in words.
+async fn waiting_for(app: &App, payment: &Payment) -> anyhow::Result<String> {
+    let alerts = waiting_alerts(app, payment).await?;
+    Ok(alerts.iter().map(|id| format!("alert {id}")).collect::<Vec<_>>().join(", "))
+}
+
 /// Asks a person at a terminal whether it is this payment that they mean; a script is not asked.
 async fn confirm_rejection(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
     // What cannot be rejected is refused by the rejection itself.
     let found = find_payment(app, business, transaction_id).await?;
     let Some(payment) = found.filter(|one| one.status == Status::Pending) else { return Ok(()) };
+    let waits = waiting_for(app, &payment).await?;
+    let waits =
+        if waits.is_empty() { String::new() } else { format!(" Money waits that may be for it: {waits}.") };
     let question = terminal::harmless_line(&format!(
-        "Reject payment {transaction_id:?} of business {business}: {} from {}? Nobody can approve it afterwards. Type yes: ",
+        "Reject payment {transaction_id:?} of business {business}: {} from {}?{waits} Nobody can approve it afterwards. Type yes: ",
         naira(payment.amount),
         payment.payer_name
     ));

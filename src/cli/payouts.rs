@@ -176,11 +176,13 @@ pub(super) async fn run(command: PayoutCommand, desk: &Desk) -> anyhow::Result<(
                 reason: reason.as_deref(),
             };
             match mark_payout(&app, &marking).await?? {
-                Marked::Ended(row) | Marked::OneOfTwo(row) => desk.printer.object(&object(&row)),
+                Marked::Ended(row) | Marked::OneOfTwo(row) | Marked::TakenBack(row) => {
+                    desk.printer.object(&object(&row))
+                }
             }
         }
         PayoutCommand::Export { format: FileFormat::Csv, again } => {
-            let exported = export_payouts(&app, &desk.operator, again).await?;
+            let exported = export_payouts(&app, &desk.operator, again).await??;
             if exported.more && exported.rows.is_empty() {
                 bail!("more than {EXPORT_MAX} payouts wait; mark some of them first");
             }

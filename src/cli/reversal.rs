@@ -9,6 +9,7 @@ use crate::domain::payment::{Kind, Payment, Status};
 use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::ops::merchants::businesses::merchant_balance;
 use crate::ops::payments::read::{find_payment, payment_history};
+use crate::ops::wallets::held::paid_since;
 use crate::terminal;
 
 pub(super) async fn run(app: &App, ask: &Reverse<'_>) -> anyhow::Result<()> {
@@ -54,6 +55,17 @@ pub(super) async fn tell(app: &App, ask: &Reverse<'_>, desk: &Desk) -> anyhow::R
             lines.push(format!(
                 "{amount} was taken out of the customer's wallet. A message tells the customer."
             ));
+            if let Some(wallet) = payment.wallet_id {
+                let shops = paid_since(app, wallet, payment.created_at).await?;
+                let shops: Vec<String> = shops.iter().map(i64::to_string).collect();
+                lines.extend((!shops.is_empty()).then(|| {
+                    format!(
+                        "Since the top-up was asked for, the wallet has paid these businesses, whose payouts are held no \
+                         longer: {}. Look at them before the next export: `payout list --status pending`.",
+                        shops.join(", ")
+                    )
+                }));
+            }
         }
     }
     let credit = history.settlements.iter().rev().find_map(|settlement| settlement.alert_id);

@@ -103,6 +103,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("requests_per_minute", config.limits.requests_per_minute)
                 .with("wallet_requests_per_minute", config.limits.wallet_requests_per_minute),
         ),
+        ("redis", Object::new().with("url", config.redis_url.as_ref().map(|_| "(set)"))),
         (
             "retention",
             Object::new()

@@ -13,6 +13,7 @@ use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::ops::wallets::desk::StatementLine;
 use crate::ops::wallets::desk::{self, Act, GivenCredit, WalletStatement};
 use crate::ops::wallets::find::limits;
+use crate::ops::wallets::held;
 
 #[derive(Subcommand)]
 pub(super) enum WalletCommand {
@@ -104,7 +105,8 @@ pub(super) async fn run(command: WalletCommand, desk: &Desk) -> anyhow::Result<(
         WalletCommand::Suspend { phone, reason } => act(phone, Act::Suspend, reason).await??,
         WalletCommand::Resume { phone, reason } => act(phone, Act::Resume, reason).await??,
     };
-    desk.printer.object(&object(&app, &wallet))?;
+    let alarm = held::alarm_of(&app, &wallet).await?;
+    desk.printer.object(&object(&app, &wallet).with("held_by_alert", alarm))?;
     desk.printer.remark(credited && wallet.suspended, SUSPENDED)
 }
 

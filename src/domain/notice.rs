@@ -10,7 +10,7 @@ const PAUSE: Span = Span::hours(1);
 /// The longest pause while a cause goes on. One that rested for twice as long begins anew.
 const PAUSE_MAX: Span = Span::hours(24);
 
-/// What a notice is about. The first eight are the alarms of operators, as metrics name them; the others are a merchant's.
+/// What a notice is about. The first nine are the alarms of operators, as metrics name them; the others are a merchant's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoticeKind {
     AlertUndecided,
@@ -21,13 +21,14 @@ pub enum NoticeKind {
     Messenger,
     PayoutUnclear,
     Registration,
+    LimitsApart,
     WebhooksFailing,
     KeyExpiring,
     PayoutChanged,
 }
 
 impl NoticeKind {
-    pub const ALARMS: [NoticeKind; 8] = [
+    pub const ALARMS: [NoticeKind; 9] = [
         NoticeKind::AlertUndecided,
         NoticeKind::MoneyTakenBack,
         NoticeKind::MailNotProven,
@@ -36,6 +37,7 @@ impl NoticeKind {
         NoticeKind::Messenger,
         NoticeKind::PayoutUnclear,
         NoticeKind::Registration,
+        NoticeKind::LimitsApart,
     ];
     /// Of merchants; each can be switched off by a business.
     pub const OF_MERCHANTS: [NoticeKind; 3] =
@@ -51,6 +53,7 @@ impl NoticeKind {
             NoticeKind::Messenger => "messenger",
             NoticeKind::PayoutUnclear => "payout_unclear",
             NoticeKind::Registration => "registration",
+            NoticeKind::LimitsApart => "limits_apart",
             NoticeKind::WebhooksFailing => "webhooks_failing",
             NoticeKind::KeyExpiring => "key_expiring",
             NoticeKind::PayoutChanged => "payout_changed",
@@ -73,6 +76,7 @@ impl NoticeKind {
             NoticeKind::Messenger => "No messages reach customers",
             NoticeKind::PayoutUnclear => "A payout may have failed, or been paid twice",
             NoticeKind::Registration => "A business waits for you",
+            NoticeKind::LimitsApart => "Nodes do not share their rate limits",
             NoticeKind::WebhooksFailing => "Webhooks do not arrive",
             NoticeKind::KeyExpiring => "An API key is about to expire",
             NoticeKind::PayoutChanged => "A payout has changed",
@@ -111,6 +115,10 @@ impl NoticeKind {
             }
             NoticeKind::Registration => {
                 "It works in test mode. Look who it is, and let it take real money or decline it on its page."
+            }
+            NoticeKind::LimitsApart => {
+                "Redis does not answer, so each node counts for itself and callers get more than their limit. Nothing else is \
+                 affected. Look at the Redis server and at redis.url."
             }
             NoticeKind::WebhooksFailing => {
                 "The money is credited, but your server is not told. Look at the attempts and what your server answered, \

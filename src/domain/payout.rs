@@ -120,6 +120,13 @@ pub enum StepRefusal {
     BeingPaid,
     #[error("you have confirmed this payout already; another person must do so too")]
     SamePerson,
+    #[error(
+        "{0} says that the bank has sent it; {0} alone can take that back, by marking it as refused with a reason, and only then \
+         can it be refused"
+    )]
+    SaidPaid(String),
+    #[error("{0} says that the bank's reference is {1}; look at the bank's statement together")]
+    OtherReference(String, String),
 }
 
 /// What one person's word that a payout is paid comes to.
@@ -128,6 +135,14 @@ pub enum PaidStep {
     /// Kept; another person must say it too.
     First(FirstWord),
     Paid,
+}
+
+/// What one person's word that a payout is refused comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedStep {
+    Refused,
+    /// Their own word that it is paid counts no more; it is pending as before.
+    TakesBack,
 }
 
 impl Payout {
@@ -170,7 +185,23 @@ impl Payout {
                 reference: reference.map(str::to_owned),
             })),
             Some(first) if first.by == by => Err(StepRefusal::SamePerson),
+            Some(FirstWord { by: other, reference: Some(known), .. })
+                if reference.is_some_and(|reference| reference != known) =>
+            {
+                Err(StepRefusal::OtherReference(other.clone(), known.clone()))
+            }
             Some(_) => Ok(PaidStep::Paid),
+        }
+    }
+
+    /// Somebody refuses it. Who has said that the bank sent it takes that back first, for then its money is gone; another's
+    /// word alone does not stand against theirs.
+    pub fn say_refused(&self, by: &str) -> Result<RefusedStep, StepRefusal> {
+        self.may_end()?;
+        match &self.first {
+            None => Ok(RefusedStep::Refused),
+            Some(first) if first.by == by => Ok(RefusedStep::TakesBack),
+            Some(first) => Err(StepRefusal::SaidPaid(first.by.clone())),
         }
     }
 }
@@ -233,6 +264,23 @@ mod tests {
         assert_eq!(large.say_paid("ola", None, above, NOW), Err(StepRefusal::SamePerson));
         assert_eq!(large.say_paid("ife", None, above, NOW), Ok(PaidStep::Paid));
         assert_eq!(payout(5_001).say_paid("ola", None, None, NOW), Ok(PaidStep::Paid));
+    }
+
+    #[test]
+    fn a_word_that_it_is_paid_is_taken_back_by_who_gave_it_and_fits_the_second() {
+        let above = Some(Money(500_000));
+        let word = FirstWord { by: "ola".into(), at: NOW, reference: Some("FT1".into()) };
+        let said = Payout { first: Some(word), ..payout(5_001) };
+        assert_eq!(said.say_refused("ife"), Err(StepRefusal::SaidPaid("ola".into())));
+        assert_eq!(said.say_refused("ola"), Ok(RefusedStep::TakesBack));
+        assert_eq!(payout(5_001).say_refused("ife"), Ok(RefusedStep::Refused));
+        let other = StepRefusal::OtherReference("ola".into(), "FT1".into());
+        assert_eq!(said.say_paid("ife", Some("FT2"), above, NOW), Err(other));
+        for same in [Some("FT1"), None] {
+            assert_eq!(said.say_paid("ife", same, above, NOW), Ok(PaidStep::Paid));
+        }
+        let paid = Payout { status: PayoutStatus::Paid, ..said };
+        assert_eq!(paid.say_refused("ola"), Err(StepRefusal::Finished(PayoutStatus::Paid)));
     }
 
     #[test]

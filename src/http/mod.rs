@@ -18,6 +18,7 @@ mod whatsapp;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
@@ -34,6 +35,7 @@ use server::bounds::Bounds;
 use server::listen::{self, Routers};
 use server::meters::{self, Meters};
 use server::rate_limits::Limits;
+use server::shared_windows::SharedWindows;
 
 /// What a listener is for.
 #[derive(Clone)]
@@ -87,7 +89,16 @@ pub struct Http {
 impl Http {
     pub fn new(app: Arc<App>, brand: Brand, mails: Arc<dyn MailDesk>) -> Arc<Http> {
         let configured = &app.config.limits;
-        let limits = Limits::new(configured.requests_per_minute, configured.wallet_requests_per_minute);
+        let shared = app.config.redis_url.as_ref().and_then(|url| match SharedWindows::new(url) {
+            Ok(shared) => Some(shared),
+            Err(error) => {
+                let why = error.category();
+                tracing::error!(why, "redis.url cannot be used: each node counts rate limits for itself");
+                None
+            }
+        });
+        let limits =
+            Limits::new(configured.requests_per_minute, configured.wallet_requests_per_minute, shared);
         let metrics = meters::recorder();
         let draining = AtomicBool::new(false);
         Arc::new(Http {
@@ -102,6 +113,11 @@ impl Http {
             api: OnceLock::new(),
             draining,
         })
+    }
+
+    /// For how long each node has counted rate limits for itself though they share them.
+    pub fn limits_apart_for(&self) -> Option<Duration> {
+        self.limits.apart_for()
     }
 
     /// Rings for what is watched until `stop`, which ends all streams.

@@ -16,6 +16,7 @@ pub mod engine;
 pub mod tables;
 
 pub use engine::ids::IdKind;
+pub use engine::postgres::Bells;
 pub use engine::unit::{Applied, Step, Unit};
 pub use engine::value::{Reader, Row, Value};
 
@@ -252,6 +253,14 @@ impl Store {
     /// A fresh id, unique in the database for ever.
     pub async fn id(&self, kind: IdKind) -> Result<i64, StoreError> {
         self.inner.ids.next(self, kind).await
+    }
+
+    /// What tells this node of other nodes' commits; `None` where a database has one node.
+    pub async fn bells(&self) -> Result<Option<Bells>, StoreError> {
+        match &self.inner.driver {
+            Driver::Sqlite(_) => Ok(None),
+            Driver::Postgres(driver) => driver.bells().await.map(Some),
+        }
     }
 
     /// Which engine this is, for what an operator reads.

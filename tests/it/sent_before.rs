@@ -8,6 +8,7 @@ use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
+use tillbell::ops::merchants::accounts::NewAccount;
 use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 
@@ -22,7 +23,7 @@ const NAIRA: i64 = 7_000;
 const PAYER: &str = "MUSA DANLADI";
 
 /// The shop whose order for a wife her husband pays, and one whose customer is said to bear his name.
-async fn two(db: &TestDatabase) -> (TestApp, Merchant, Merchant, Payment) {
+pub async fn two(db: &TestDatabase) -> (TestApp, Merchant, Merchant, Payment) {
     let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
     let other = t.merchant("bolu.example").await;
     let mine = t.create(&victim, NAIRA, "Halima Garba").await;
@@ -30,15 +31,24 @@ async fn two(db: &TestDatabase) -> (TestApp, Merchant, Merchant, Payment) {
 }
 
 /// What the bank says that takes a transfer back.
-fn debit(t: &TestApp, payer: &str) -> Alert {
+pub fn debit(t: &TestApp, payer: &str) -> Alert {
     t.advance(LATER);
     let told = format!("RVSL NIP TRANSFER {payer}");
     let at = t.app.now() - Span::seconds(20);
     Alert { direction: "DEBIT", session: String::new(), ..Alert::credit(ACCOUNT, NAIRA, &told, at) }
 }
 
+/// A debit of the bank's in these words, with no key and no name.
+fn debit_saying(t: &TestApp, words: &str) -> String {
+    t.advance(LATER);
+    let at = t.app.now() - Span::seconds(20);
+    let alert =
+        Alert { direction: "DEBIT", session: String::new(), ..Alert::credit(ACCOUNT, NAIRA, "X", at) };
+    alert.text().replace("VIA GAPS PAYMENT FROM X", words)
+}
+
 /// The bank takes the money of a payment back, and an operator follows it.
-async fn taken_back(t: &TestApp, paid: &Payment, payer: &str) {
+pub async fn taken_back(t: &TestApp, paid: &Payment, payer: &str) {
     let debit = t.ingest(&debit(t, payer).text()).await;
     let ask = Reverse {
         business_id: paid.business_id,
@@ -231,6 +241,116 @@ on_both! {
         let bait = t.create(&other, NAIRA, payers[0]).await;
         let again = came(&t, NAIRA, "HALIMA GARBA").await;
         assert_eq!(again.transaction_id.as_ref(), Some(&bait.transaction_id), "{again:?}");
+    }
+
+    async fn a_debit_without_a_key_may_be_of_any_whatever_it_is_called_and_linked_to(db: TestDatabase) {
+        for words in ["RVS NIP TRF", "TRF RETURNED", "NIP REVERSE", "RECALL", "WRONG CREDIT RECOVERED", "OUTFLOW 20"] {
+            let (t, victim, other, mine) = two(&db).await;
+            for payer in ["Bolanle Tijani", "Ene Ochigbo", "Kelechi Uzor"] {
+                t.create(&victim, NAIRA, payer).await;
+                assert_eq!(came(&t, NAIRA, &payer.to_uppercase()).await.status, AlertStatus::Matched);
+            }
+            assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+            t.advance(Span::hours(60));
+            t.ingest(&debit_saying(&t, words)).await;
+            let bait = t.create(&other, NAIRA, "Halima Garba").await;
+            let again = came(&t, NAIRA, "HALIMA GARBA").await;
+            is_asked_about(&t, &again, &bait, &named(&mine)).await;
+        }
+        // Hers is older than what debits are compared with, and the only one that is not is a neighbour's.
+        let (t, victim, other, mine) = two(&db).await;
+        assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+        t.advance(Span::days(11));
+        t.create(&victim, NAIRA, "Bolanle Tijani").await;
+        let neighbour = came(&t, NAIRA, "BOLANLE TIJANI").await;
+        t.advance(Span::days(1));
+        let debit = t.ingest(&debit_saying(&t, "RVSL")).await;
+        let linked = t.app.store.alert(debit.alert_id).await.unwrap().unwrap().linked_alert_id;
+        assert_eq!(linked, Some(neighbour.alert_id));
+        let bait = t.create(&other, NAIRA, "Halima Garba").await;
+        is_asked_about(&t, &came(&t, NAIRA, "HALIMA GARBA").await, &bait, &named(&mine)).await;
+    }
+
+    async fn a_debit_of_somebody_else_or_of_nobody_asks_about_no_customer(db: TestDatabase) {
+        for case in ["names another", "money that came", "dismissed"] {
+            let (t, victim, other, _) = two(&db).await;
+            assert_eq!(came(&t, NAIRA, "HALIMA GARBA").await.status, AlertStatus::Matched);
+            t.advance(Span::days(3));
+            for _ in 0..4 {
+                t.create(&victim, NAIRA, "Bolanle Tijani").await;
+                assert_eq!(came(&t, NAIRA, "BOLANLE TIJANI").await.status, AlertStatus::Matched);
+            }
+            t.advance(LATER);
+            let mail = match case {
+                "names another" => debit_saying(&t, "RVSL BOLANLE TIJANI"),
+                "money that came" => debit_saying(&t, "RVSL").replace("a DEBIT", "a CREDIT"),
+                _ => debit_saying(&t, "RVSL"),
+            };
+            let debit = t.ingest(&mail).await;
+            if case == "dismissed" {
+                dismiss_alert(&t.app, debit.alert_id, "ife", "our own").await.unwrap().unwrap();
+            }
+            let bait = t.create(&other, NAIRA, "Halima Garba").await;
+            let again = came(&t, NAIRA, "HALIMA GARBA").await;
+            assert_eq!(again.transaction_id.as_ref(), Some(&bait.transaction_id), "{case}: {again:?}");
+        }
+    }
+
+    async fn debits_of_others_hide_none_that_may_be_of_this_payer(db: TestDatabase) {
+        let (t, victim, other, mine) = two(&db).await;
+        for payer in ["HALIMA GARBA", "BOLANLE TIJANI"] {
+            t.create(&victim, NAIRA, "Bolanle Tijani").await;
+            assert_eq!(came(&t, NAIRA, payer).await.status, AlertStatus::Matched);
+        }
+        t.advance(Span::days(3));
+        t.ingest(&debit_saying(&t, "RVSL")).await;
+        for _ in 0..25 {
+            t.ingest(&debit_saying(&t, "TRF TO BOLANLE TIJANI")).await;
+        }
+        let bait = t.create(&other, NAIRA, "Halima Garba").await;
+        is_asked_about(&t, &came(&t, NAIRA, "HALIMA GARBA").await, &bait, &named(&mine)).await;
+    }
+
+    async fn a_name_is_the_same_however_an_app_writes_it(db: TestDatabase) {
+        for (first, second) in [
+            ("HALIMA GARBA", "GARBA HALIMA"),
+            ("HALIMA ADA GARBA", "GARBA HALIMA ADA"),
+            ("HALIMA GARBA", "Garba, Halima"),
+            ("HALIMA-GARBA", "MRS HALIMA GARBA"),
+            ("HALIMA BOLA ADA GARBA", "ADA HALIMA GARBA BOLA"),
+        ] {
+            let (t, victim, other, _) = two(&db).await;
+            let mine = t.create(&victim, 8_100, "Halima Ada Garba").await;
+            assert_eq!(came(&t, 8_100, first).await.status, AlertStatus::Matched);
+            let bait = t.create(&other, 8_100, "Halima Ada Garba").await;
+            is_asked_about(&t, &came(&t, 8_100, second).await, &bait, &named(&mine)).await;
+        }
+    }
+
+    async fn who_pays_to_two_virtual_accounts_buys_at_two_shops(db: TestDatabase) {
+        let (t, victim, other, _) = two(&db).await;
+        let numbers = ["9700000017", "9700000024"];
+        for (number, shop) in numbers.iter().zip([&victim, &other]) {
+            // Customers see the shop's name on it; the mail shows whose the account behind it is.
+            let behind = t.new_account("gtbank", (0, 4), number, Some(shop.id));
+            t.add_account(&NewAccount { via: Some(ACCOUNT.into()), name: "KUDU STORES".into(), ..behind }).await;
+        }
+        let told = async |number: &str| {
+            t.advance(LATER);
+            let at = t.app.now() - Span::seconds(20);
+            let alert = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 8_100, "X", at) };
+            let words = format!("{number}019876543281000020260310091000123 FROM HALIMA GARBA TO SQUAD");
+            t.ingest(&alert.text().replace("VIA GAPS PAYMENT FROM X", &words)).await
+        };
+        for (number, shop) in numbers.iter().zip([&victim, &other]) {
+            let asked = t.create(shop, 8_100, "Halima Garba").await;
+            let paid = told(number).await;
+            assert_eq!(paid.transaction_id.as_ref(), Some(&asked.transaction_id), "{paid:?}");
+        }
+        // To the number of before it may be the same purchase.
+        let anew = t.create(&other, 8_100, "Halima Garba").await;
+        let again = told(numbers[1]).await;
+        assert_eq!(again.transaction_id.as_ref(), Some(&anew.transaction_id), "the shop's own customer: {again:?}");
     }
 
     async fn each_of_a_row_of_transfers_speaks_for_itself(db: TestDatabase) {

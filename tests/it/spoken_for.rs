@@ -8,14 +8,15 @@ use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::alerts::approve::ApproveRefused;
 use tillbell::ops::alerts::decide::AlertOutcome;
-use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
+use tillbell::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use tillbell::ops::merchants::businesses::ChargeChange;
 use tillbell::ops::payments::correct::Corrected;
-use tillbell::ops::payments::reject::reject_payment;
+use tillbell::ops::payments::reject::{reject_payment, waiting_alerts};
 use tillbell::ops::payments::sweep::sweep;
 
 use crate::another_merchant::{copies, correct, crowd, paid, suggested};
 use crate::counted_once::{approve_on, approved, without_account};
+use crate::debit_mails::back;
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
@@ -342,6 +343,46 @@ on_both! {
         let told = obstacles(&t, &outcome, &bait).await;
         let asks = "which has ended, asks for about what was received, from a payer of such a name, and the time fits it and not this one";
         assert_eq!(told, [format!("{}, {asks}", named(&mine))]);
+    }
+
+    async fn of_two_that_fit_only_nearly_a_person_is_told(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let (mine, theirs) = (t.create(&shop, 5_200, "Ada Obi").await, t.create(&other, 5_300, "Ada Obi").await);
+        let between = came(&t, 5_250, "ADA OBI").await;
+        assert_eq!(between.status, AlertStatus::Review, "{between:?}");
+        assert!(obstacles(&t, &between, &mine).await.iter().any(|one| one.contains(&named(&theirs))));
+        assert!(obstacles(&t, &between, &theirs).await.iter().any(|one| one.contains(&named(&mine))));
+        // Whoever rejects one of them hears that money waits.
+        assert_eq!(waiting_alerts(&t.app, &mine).await.unwrap(), [between.alert_id]);
+        // Also where the money came first, or two names agree beside others.
+        let early = came(&t, 6_600, "DAYO OJO UCHE").await;
+        assert_eq!(early.status, AlertStatus::Unmatched, "{early:?}");
+        t.advance(Span::minutes(5));
+        let late = t.create(&shop, 6_600, "Dayo Ojo Ade").await;
+        assert_eq!(waiting_alerts(&t.app, &late).await.unwrap(), [early.alert_id]);
+    }
+
+    async fn a_match_is_not_called_wrong_while_its_money_may_be_gone(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let mine = t.create(&shop, 5_200, "Ada Obi").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 5_200, "ADA OBI", t.app.now() - Span::seconds(20));
+        assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+        t.advance(LATER);
+        let debit = t.ingest(&back(&credit).text()).await;
+        let ask = |despite| Reverse {
+            business_id: mine.business_id,
+            transaction_id: &mine.transaction_id,
+            reason: "not hers",
+            operator: "ife",
+            undoing_alert: None,
+            despite,
+        };
+        let refused = reverse_payment(&t.app, &ask(None)).await.unwrap().unwrap_err();
+        let ReverseRefused::Obstacles(told) = refused else { panic!("{refused:?}") };
+        assert!(told[0].contains(&format!("alert {} may have taken this money back", debit.alert_id)), "{told:?}");
+        reverse_payment(&t.app, &ask(Some("the debit was another one's"))).await.unwrap().unwrap();
     }
 
     async fn who_approves_nearly_is_told_of_what_anothers_payment_asked_before(db: TestDatabase) {

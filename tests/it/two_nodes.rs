@@ -10,10 +10,14 @@ use tillbell::domain::payment::Payment;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::payments::create::{Created, create_payment};
 use tillbell::ops::payments::read::{ListFilter, list_payments};
+use tillbell::serve::other_nodes;
+use tokio_util::sync::CancellationToken;
 
 use crate::audits::by_hand;
 use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, world};
+use crate::harness::databases::{Engine, connect};
 use crate::harness::mails::Alert;
+use crate::harness::until::until;
 
 async fn create_on(app: &App, t: &TestApp, shop: &Merchant, naira: i64) -> Payment {
     match create_payment(app, &shop.caller, t.request(shop, naira, "Halima Garba"), None).await.unwrap() {
@@ -67,6 +71,40 @@ fn newest_first(all: &[(Timestamp, i64, String)]) -> Vec<String> {
     let mut all = all.to_vec();
     all.sort_by(|one, two| two.cmp(one));
     all.into_iter().map(|(_, _, name)| name).collect()
+}
+
+on_both! {
+    async fn a_node_hears_at_once_of_what_another_one_committed(db: TestDatabase) {
+        let t = TestApp::start(db).await;
+        let is_alone = t.app.store.bells().await.unwrap().is_none();
+        assert_eq!(is_alone, t.database().engine() == Engine::Sqlite, "an embedded database has one node");
+        let other = t.another_node().await;
+        let stop = CancellationToken::new();
+        let listening = [t.app.clone(), other.clone()].map(|app| tokio::spawn(other_nodes::run(app, stop.clone())));
+        if is_alone {
+            for one in listening {
+                one.await.unwrap();
+            }
+            return;
+        }
+        let mut woken = other.wake.subscribe();
+        for is_cut in [false, true] {
+            if is_cut {
+                let server = connect(t.database().url()).await;
+                let cut = "select pg_terminate_backend(pid) from pg_stat_activity \
+                           where datname = current_database() and query like '%tillbell_commits%' and pid <> pg_backend_pid()";
+                assert!(!server.query(cut, &[]).await.unwrap().is_empty());
+            }
+            woken.mark_unchanged();
+            // The first rings may come before the other one listens.
+            until("the other node wakes", async || {
+                t.app.wake_workers();
+                woken.has_changed().unwrap().then_some(())
+            })
+            .await;
+        }
+        stop.cancel();
+    }
 }
 
 on_both! {

@@ -63,7 +63,8 @@ pub async fn unmatch(t: &TestApp, payment: &Payment, operator: &str) {
         reason: "the bank says so",
         operator,
         undoing_alert: None,
-        despite: None,
+        // Also where an alarm is open about it.
+        despite: Some("it was never theirs"),
     };
     reverse_payment(&t.app, &ask).await.unwrap().unwrap();
 }

@@ -14,6 +14,7 @@ use crate::counted_once::told_again;
 use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
+use crate::sent_before;
 use crate::taken_back::{alert, debit_of};
 
 const NAIRA: i64 = 5_200;
@@ -250,6 +251,32 @@ on_both! {
         let (_, mail, credit) = &paid[3];
         let back = t.ingest(&debit_with(&t, mail, "RVSL NIP INWARD")).await;
         assert_eq!(alarm_of(&t, credit).await, Some(back.alert_id));
+    }
+
+    async fn what_was_posted_anew_after_it_went_back_is_looked_at(db: TestDatabase) {
+        // On a quiet account the balance is the one of before; and nobody may have looked at the debit yet.
+        for (balance, is_reversed) in [(Some("777.10"), true), (None, true), (None, false)] {
+            let (t, _, _, mine) = sent_before::two(&db).await;
+            t.advance(LATER);
+            let credit = Alert::credit(ACCOUNT, 7_000, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+            assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+            match is_reversed {
+                true => sent_before::taken_back(&t, &mine, "HALIMA GARBA").await,
+                false => drop(t.ingest(&sent_before::debit(&t, "HALIMA GARBA").text()).await),
+            }
+            t.advance(LATER);
+            let anew = Alert {
+                message_id: "<anew@gens.example>".into(),
+                at: t.app.now() - Span::seconds(20),
+                balance: balance.map_or_else(|| credit.balance.clone(), str::to_owned),
+                ..credit.clone()
+            };
+            let anew = t.ingest(&anew.text()).await;
+            assert_eq!(anew.status, AlertStatus::Review, "{balance:?} {is_reversed}: {anew:?}");
+            // The bank's mail of before once more tells nothing new.
+            let again = Alert { message_id: "<again@gens.example>".into(), ..credit };
+            assert_eq!(t.ingest(&again.text()).await.status, AlertStatus::Duplicate);
+        }
     }
 
     async fn a_reversal_whose_amount_is_hidden_is_an_alarm_by_its_session_id(db: TestDatabase) {

@@ -275,14 +275,24 @@ impl Folded {
     /// The same words in any order, titles and forms of companies aside: the stricter
     /// equality that decides between two payments that both fit.
     pub fn same_words(&self, other: &Folded) -> bool {
-        let words = |f: &Folded| {
-            let mut words = f.words.iter().filter(|w| !matches!(w.kind, Kind::Title | Kind::Legal));
-            let mut texts = words.by_ref().map(|w| w.text.clone()).collect::<Vec<_>>();
-            texts.sort_unstable();
-            texts
-        };
-        !self.too_long && !other.too_long && words(self) == words(other)
+        !self.too_long && !other.too_long && self.sorted_words() == other.sorted_words()
     }
+
+    fn sorted_words(&self) -> Vec<&str> {
+        let words = self.words.iter().filter(|w| !matches!(w.kind, Kind::Title | Kind::Legal));
+        let mut texts: Vec<&str> = words.map(|w| w.text.as_str()).collect();
+        texts.sort_unstable();
+        texts
+    }
+}
+
+/// The words of a name in one form, under which what its bearer did before is found: upper case, sorted, titles and forms of
+/// companies aside, however a bank writes it. Of a name without other words, or longer than the rule takes, the beginning as it is
+/// folded; an index takes no entry of any length.
+pub fn words_key(name: &str) -> String {
+    let folded = Folded::new(name);
+    let words = folded.sorted_words();
+    if words.is_empty() { fold(name).chars().take(MAX_CHARS).collect() } else { words.join(" ") }
 }
 
 /// Of a text with too many words, or too long, those that may be its name: the first ones, titles and numbers aside, and

@@ -302,6 +302,18 @@ fn reasons_name_the_words() {
 }
 
 #[test]
+fn a_name_has_one_key_however_it_is_written() {
+    for name in ["Halima Ada Garba", "GARBA, HALIMA ADA", "Mrs. Ada-Halima Gárba"] {
+        assert_eq!(words_key(name), "ADA GARBA HALIMA", "{name}");
+    }
+    assert_eq!(words_key("Kudu Ltd"), "KUDU");
+    // Nothing but a title or a form, and a text that is no name.
+    assert_eq!(words_key("Ltd"), "LTD");
+    let text = "OBI ".repeat(200);
+    assert_eq!(words_key(&text), "OBI ".repeat(30));
+}
+
+#[test]
 fn folded_text_and_same_words() {
     assert_eq!(fold(" ọbịora,  Ngo'zi & Ɗan-Ƙano "), "OBIORA NGOZI AND DAN KANO");
     let same = |a: &str, b: &str| Folded::new(a).same_words(&Folded::new(b));

@@ -29,7 +29,7 @@ use crate::http::response::problems::Problems;
 use crate::log_limit::warn_of;
 use crate::ops::live::Topic;
 use crate::ops::webhooks::body::SAMPLE_ID;
-use crate::ops::webhooks::follow::{Signed, begin, next};
+use crate::ops::webhooks::follow::{Signed, begin, is_mark, mark, next};
 use crate::wire;
 
 const ID_CHARS: usize = 26;
@@ -113,9 +113,14 @@ async fn follow(http: &Arc<Http>, admitted: &Admitted, received: &Received) -> R
         .map_err(|_| ApiError::retry(Code::RateLimited, "Too many streams are open", PLACES_RETRY))?;
     let place = begin(&http.app, &admitted.caller, after.as_deref()).await?;
     let Some(place) = place else { return Err(ApiError::new(Code::EventNotFound, "Event not found")) };
+    // Whoever has had nothing yet is told from where it began, lest a lost connection lose what comes meanwhile.
+    let begins = match after {
+        None => Some(Bytes::from(format!("id: {}\n\n", mark(&http.app, business_id, place)?))),
+        Some(_) => None,
+    };
     let (http, headers, place) =
         (http.clone(), received.parts.headers.clone(), Arc::new(AtomicI64::new(place)));
-    Ok(feed::answer(watch, move || {
+    Ok(feed::answer(watch, begins, move || {
         let (http, headers, place) = (http.clone(), headers.clone(), place.clone());
         async move { read_on(&http, &headers, business_id, &place).await }
     }))
@@ -147,7 +152,7 @@ fn last_had(received: &Received) -> Result<Option<String>, Problems> {
     let repeated = received.parts.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let after = parameter(received, "after").or_else(|| repeated.map(str::to_owned));
     let after = after.filter(|id| !id.is_empty());
-    if after.as_deref().is_some_and(|id| !is_event_id(id)) {
+    if after.as_deref().is_some_and(|id| !is_event_id(id) && !is_mark(id)) {
         let mut problems = Problems::default();
         let what = "must be the id of an event";
         problems.complain_of_parameter("after", FieldCode::UnknownCursor, what);

@@ -37,7 +37,8 @@ use crate::http::request::body::{self, BodyProblem, Fields};
 use crate::http::request::context::{RemoteAddr, RequestLabels};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::{ApiError, RATE_LIMIT_RESET, REPLAYED, json_response};
-use crate::http::server::rate_limits::{Group, LimitVerdict};
+use crate::http::server::limit_verdict::LimitVerdict;
+use crate::http::server::rate_limits::Group;
 use crate::ops::StoreError;
 use crate::wire;
 
@@ -223,7 +224,7 @@ async fn admit(
     let (headers, peer) = (&received.parts.headers, received.peer);
     let (verdict, business_id, error) = match find_caller(http, headers, token).await {
         Ok(caller) => {
-            let verdict = http.limits.spend_business(&caller.business, group);
+            let verdict = http.limits.spend_business(&caller.business, group).await;
             let only_reads = caller.rights == KeyRights::Read
                 && !matches!(received.parts.method, Method::GET | Method::HEAD);
             let error = match (verdict.allowed, only_reads) {
@@ -234,7 +235,7 @@ async fn admit(
             (verdict, Some(caller.business.id), error)
         }
         Err(no_caller) => {
-            let verdict = spend_address(http, headers, peer);
+            let verdict = spend_address(http, headers, peer).await;
             let error = match (no_caller, hidden) {
                 // The key may be valid, so the answer does not say that it asked too often.
                 (NoCaller::Unknown(error), _) => error.into(),
@@ -257,11 +258,11 @@ async fn admit(
 pub async fn refuse(http: &Http, headers: &HeaderMap, peer: RemoteAddr, error: ApiError) -> Response {
     let (verdict, business_id, is_known) = match find_caller(http, headers, None).await {
         Ok(caller) => {
-            let verdict = http.limits.spend_business(&caller.business, Group::Api);
+            let verdict = http.limits.spend_business(&caller.business, Group::Api).await;
             (verdict, Some(caller.business.id), true)
         }
         Err(no_caller) => {
-            let verdict = spend_address(http, headers, peer);
+            let verdict = spend_address(http, headers, peer).await;
             (verdict, None, !matches!(no_caller, NoCaller::Unknown(_)))
         }
     };
@@ -294,9 +295,9 @@ async fn find_caller(http: &Http, headers: &HeaderMap, token: Option<&str>) -> R
     }
 }
 
-fn spend_address(http: &Http, headers: &HeaderMap, peer: RemoteAddr) -> LimitVerdict {
+async fn spend_address(http: &Http, headers: &HeaderMap, peer: RemoteAddr) -> LimitVerdict {
     let address = client_address(peer.0, headers, &http.app.config.server.trusted_proxies);
-    http.limits.spend_address(counted_as(address))
+    http.limits.spend_address(counted_as(address)).await
 }
 
 fn add_limit(http: &Http, response: &mut Response, verdict: &LimitVerdict) {

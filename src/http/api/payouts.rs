@@ -400,6 +400,7 @@ fn ended(done: Result<Option<Result<PayoutRow, EndRefusal>>, OpError>) -> Result
             let what = format!("This payout is {} already", status.as_str());
             Err(ApiError::new(Code::PayoutFinished, what))
         }
+        Some(Err(why @ EndRefusal::Held)) => Err(ApiError::new(Code::PayoutBeingPaid, format!("Now {why}"))),
         Some(Err(EndRefusal::Step(_))) => {
             let what = "The operator is paying this payout out; it cannot be cancelled any more";
             Err(ApiError::new(Code::PayoutBeingPaid, what))

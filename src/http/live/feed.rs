@@ -15,21 +15,24 @@ struct Flow<R> {
     watch: Watch,
     read: R,
     is_due: bool,
-    is_begun: bool,
+    /// What is said before anything is read.
+    begins: Option<Bytes>,
     comment_at: Instant,
     ends_at: Instant,
 }
 
 /// Answers what `read` finds, and goes on reading as long as it finds something; then whenever something was added. It ends
-/// where `read` says so by `None`, and after an hour: the client asks again from where it was.
-pub fn answer<R, F>(watch: Watch, read: R) -> Response
+/// where `read` says so by `None`, and after an hour: the client asks again from where it was. `begins` is said first, a
+/// comment in its place, so that the client knows at once that it is heard.
+pub fn answer<R, F>(watch: Watch, begins: Option<Bytes>, read: R) -> Response
 where
     R: FnMut() -> F + Send + 'static,
     F: Future<Output = Option<Bytes>> + Send + 'static,
 {
     let now = Instant::now();
     let (comment_at, ends_at) = (now + COMMENT_EVERY, now + ENDS_AFTER);
-    let flow = Flow { watch, read, is_due: true, is_begun: false, comment_at, ends_at };
+    let begins = Some(begins.unwrap_or(Bytes::from_static(COMMENT)));
+    let flow = Flow { watch, read, is_due: true, begins, comment_at, ends_at };
     streamed(stream::unfold(flow, |flow| flow.next()))
 }
 
@@ -39,9 +42,8 @@ where
     F: Future<Output = Option<Bytes>>,
 {
     async fn next(mut self) -> Option<(Bytes, Self)> {
-        // At once, so that the client knows that it is heard.
-        if !std::mem::replace(&mut self.is_begun, true) {
-            return Some((Bytes::from_static(COMMENT), self));
+        if let Some(begins) = self.begins.take() {
+            return Some((begins, self));
         }
         loop {
             if self.is_due {

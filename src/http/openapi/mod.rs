@@ -99,7 +99,7 @@ impl Api {
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     // As of a page: it has no key, and costs nothing.
-    let mut response = match over_limit(&http, http.limits.spend_page(address(&http, &parts))) {
+    let mut response = match over_limit(&http, http.limits.spend_page(address(&http, &parts)).await) {
         Some(seconds) => {
             ApiError::retry(Code::RateLimited, CROWDED, u32::try_from(seconds).unwrap_or(u32::MAX))
                 .into_response()

@@ -39,6 +39,7 @@ pub enum Cell {
 /// A box in a row.
 #[derive(Clone, Debug)]
 pub struct Tick {
+    pub is_ticked: bool,
     /// Id of the form.
     pub form: &'static str,
     pub name: &'static str,

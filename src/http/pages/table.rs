@@ -137,7 +137,7 @@ pub async fn handle(http: Arc<Http>, route: &'static Route, request: Request) ->
 }
 
 async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Response {
-    let limit = over_limit(&http, http.limits.spend_page(address(&http, &parts)));
+    let limit = over_limit(&http, http.limits.spend_page(address(&http, &parts)).await);
     // Read first, so that the sender sees the answer.
     let body = match (parts.method == Method::POST, limit) {
         (true, None) => Some(read(body, bytes_of(route.page)).await),
@@ -218,7 +218,7 @@ fn answer_of(ask: &Ask, page: Page) -> Answer<'_> {
 /// A path that leads nowhere, for a person with a browser.
 pub async fn lost(http: Arc<Http>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let limit = over_limit(&http, http.limits.spend_page(address(&http, &parts)));
+    let limit = over_limit(&http, http.limits.spend_page(address(&http, &parts)).await);
     let mut ask = new_ask(http, parts);
     if let Some(seconds) = limit {
         return plain::crowded(&ask, seconds);

@@ -102,6 +102,11 @@ pub fn age(span: Span) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
+/// How long work took that is done in whole seconds at most: what took less than one did not take none.
+pub fn took(span: Span) -> String {
+    if span.0 < 1_000_000 { "under 1 second".to_owned() } else { age(span) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +137,8 @@ mod tests {
         {
             assert_eq!(age(Span::seconds(seconds)), text);
         }
+        assert_eq!(took(Span(0)), "under 1 second");
+        assert_eq!(took(Span(999_999)), "under 1 second");
+        assert_eq!(took(Span::seconds(1)), "1 second");
     }
 }

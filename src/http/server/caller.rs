@@ -2,7 +2,7 @@
 
 use http::request::Parts;
 
-use super::rate_limits::LimitVerdict;
+use super::limit_verdict::LimitVerdict;
 use crate::http::Http;
 use crate::http::request::auth::{client_address, counted_as};
 use crate::http::request::context::RemoteAddr;

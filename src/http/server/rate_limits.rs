@@ -3,7 +3,8 @@
 //! second window too. Pages have windows of their own: one for an address, and one for a link.
 //!
 //! Windows are timed by the machine's monotonic clock, so a step of the wall clock neither freezes
-//! nor empties one. Each process counts for itself.
+//! nor empties one. Each process counts for itself, unless nodes share their windows (`shared_windows`); it does so again
+//! while those are away.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -11,9 +12,10 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::limit_verdict::{LimitVerdict, WINDOW};
+use super::shared_windows::{SharedWindows, Spending};
 use crate::domain::merchant::Business;
 
-pub const WINDOW: Duration = Duration::from_secs(60);
 /// Requests for pages from one address (contract/limits.md#x10). Many people may share an address behind their
 /// provider's NAT, so this stops machines and not people.
 pub const PAGES_A_WINDOW: u32 = 600;
@@ -59,69 +61,105 @@ struct CounterKey {
     who: Who,
 }
 
-/// What a request is told about its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitVerdict {
-    pub allowed: bool,
-    pub limit: u32,
-    pub remaining: u32,
-    /// Until the window ends.
-    pub reset_after: Duration,
+impl CounterKey {
+    /// Its name among the windows of all nodes.
+    fn shared_name(self) -> String {
+        let group = match self.group {
+            Group::Api => "api",
+            Group::Wallet => "wallet",
+            Group::Page => "page",
+            Group::Form => "form",
+        };
+        match self.who {
+            Who::Business(id) => format!("tillbell:limit:{group}:business:{id}"),
+            Who::Address(address) => format!("tillbell:limit:{group}:address:{address}"),
+            Who::Link(hash) => {
+                let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+                format!("tillbell:limit:{group}:link:{hash}")
+            }
+        }
+    }
 }
 
 /// The limits of this deployment.
 pub struct Limits {
     counter: RateCounter,
+    shared: Option<SharedWindows>,
     api: u32,
     wallet: u32,
 }
 
 impl Limits {
     /// `api` and `wallet` hold where a business has no limits of its own.
-    pub fn new(api: u32, wallet: u32) -> Limits {
-        Limits { counter: RateCounter::new(), api, wallet }
+    pub fn new(api: u32, wallet: u32, shared: Option<SharedWindows>) -> Limits {
+        Limits { counter: RateCounter::new(), shared, api, wallet }
+    }
+
+    /// For how long each node has counted for itself though they share their windows.
+    pub fn apart_for(&self) -> Option<Duration> {
+        self.shared.as_ref()?.away_for()
     }
 
     /// Spends one request of a business; on a wallet route also one of its wallet limit, or neither if one of
     /// them is used up. Answers the tighter of the two.
-    pub fn spend_business(&self, business: &Business, group: Group) -> LimitVerdict {
+    pub async fn spend_business(&self, business: &Business, group: Group) -> LimitVerdict {
         let own = |limit: Option<i64>, default: u32| {
             limit.map_or(default, |n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))
         };
         let who = Who::Business(business.id);
         let api = own(business.rate_limit, self.api);
         if group == Group::Api {
-            return self.hit(Group::Api, who, api);
+            return self.hit(Group::Api, who, api).await;
         }
-        let wallet = self.hit(Group::Wallet, who, own(business.wallet_rate_limit, self.wallet));
+        let wallet = own(business.wallet_rate_limit, self.wallet);
+        let keys = [Group::Wallet, Group::Api].map(|group| CounterKey { group, who });
+        if let Some(verdict) = self.shared_hit(&[(keys[0], wallet), (keys[1], api)]).await {
+            return verdict;
+        }
+        let wallet = self.own_hit(keys[0], wallet);
         if !wallet.allowed {
             return wallet;
         }
-        let api = self.hit(Group::Api, who, api);
+        let api = self.own_hit(keys[1], api);
         if !api.allowed {
-            self.counter.give_back(CounterKey { group: Group::Wallet, who });
+            self.counter.give_back(keys[0]);
             return api;
         }
         if api.remaining < wallet.remaining { api } else { wallet }
     }
 
     /// Spends one request of a caller without a good key.
-    pub fn spend_address(&self, address: IpAddr) -> LimitVerdict {
-        self.hit(Group::Api, Who::Address(address), self.api)
+    pub async fn spend_address(&self, address: IpAddr) -> LimitVerdict {
+        self.hit(Group::Api, Who::Address(address), self.api).await
     }
 
     /// Spends one request for a page.
-    pub fn spend_page(&self, address: IpAddr) -> LimitVerdict {
-        self.hit(Group::Page, Who::Address(address), PAGES_A_WINDOW)
+    pub async fn spend_page(&self, address: IpAddr) -> LimitVerdict {
+        self.hit(Group::Page, Who::Address(address), PAGES_A_WINDOW).await
     }
 
     /// Spends one form of a link that leads somewhere.
-    pub fn spend_link(&self, hash: [u8; 32]) -> LimitVerdict {
-        self.hit(Group::Form, Who::Link(hash), FORMS_A_WINDOW)
+    pub async fn spend_link(&self, hash: [u8; 32]) -> LimitVerdict {
+        self.hit(Group::Form, Who::Link(hash), FORMS_A_WINDOW).await
     }
 
-    fn hit(&self, group: Group, who: Who, limit: u32) -> LimitVerdict {
-        self.counter.hit_at(CounterKey { group, who }, limit, Instant::now())
+    async fn hit(&self, group: Group, who: Who, limit: u32) -> LimitVerdict {
+        let key = CounterKey { group, who };
+        match self.shared_hit(&[(key, limit)]).await {
+            Some(verdict) => verdict,
+            None => self.own_hit(key, limit),
+        }
+    }
+
+    fn own_hit(&self, key: CounterKey, limit: u32) -> LimitVerdict {
+        self.counter.hit_at(key, limit, Instant::now())
+    }
+
+    /// `None` where nodes share no windows, or those are away.
+    async fn shared_hit(&self, keys: &[(CounterKey, u32)]) -> Option<LimitVerdict> {
+        let shared = self.shared.as_ref()?;
+        let spendings = keys.iter().map(|(key, limit)| Spending { window: key.shared_name(), limit: *limit });
+        shared.spend(&spendings.collect::<Vec<_>>()).await
     }
 }
 
@@ -258,9 +296,9 @@ mod tests {
         assert!(counter.shards.iter().any(|shard| shard.lock().unwrap().windows.len() == 1));
     }
 
-    #[test]
-    fn wallet_routes_count_twice() {
-        let limits = Limits::new(5, 2);
+    #[tokio::test]
+    async fn wallet_routes_count_twice() {
+        let limits = Limits::new(5, 2, None);
         let mut business = Business {
             id: 1,
             name: String::new(),
@@ -276,17 +314,21 @@ mod tests {
             created_at: crate::domain::time::Timestamp(0),
             version: 1,
         };
-        assert_eq!(limits.spend_business(&business, Group::Wallet).remaining, 1);
-        assert_eq!(limits.spend_business(&business, Group::Wallet).remaining, 0);
-        let refused = limits.spend_business(&business, Group::Wallet);
+        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 1);
+        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 0);
+        let refused = limits.spend_business(&business, Group::Wallet).await;
         assert_eq!((refused.allowed, refused.limit), (false, 2));
-        assert_eq!(limits.spend_business(&business, Group::Api).remaining, 2, "a 429 costs neither window");
+        assert_eq!(
+            limits.spend_business(&business, Group::Api).await.remaining,
+            2,
+            "a 429 costs neither window"
+        );
         business.rate_limit = Some(3);
         business.wallet_rate_limit = Some(10);
-        let refused = limits.spend_business(&business, Group::Wallet);
+        let refused = limits.spend_business(&business, Group::Wallet).await;
         assert_eq!((refused.allowed, refused.limit), (false, 3));
         business.rate_limit = Some(100);
-        assert_eq!(limits.spend_business(&business, Group::Wallet).remaining, 7);
-        assert_eq!(limits.spend_business(&business, Group::Api).remaining, 95);
+        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 7);
+        assert_eq!(limits.spend_business(&business, Group::Api).await.remaining, 95);
     }
 }

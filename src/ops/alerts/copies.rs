@@ -42,7 +42,8 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
     }
     let counts = alert.authenticity.counts();
     // A forwarded mail that pays no more is nobody's word.
-    let makes_copies = |other: &AlertRow| is_vouched(other) && !is_news(alert, other);
+    let makes_copies =
+        |other: &AlertRow| is_vouched(other) && !is_news(alert, other) && !is_posted_anew(alert, other);
     let same = others.iter().find(|(kind, other)| makes_copies(other) && is_copy(kind, alert, other));
     // What a debit shares with its credit makes it no copy.
     let like = if is_credit(alert) { others.first() } else { None };
@@ -76,6 +77,19 @@ fn is_news(alert: &AlertRow, other: &AlertRow) -> bool {
     let is_one_state =
         tells.told_states() == told.told_states() && tells.has_lost_state() == told.has_lost_state();
     !is_one_state && !is_found || tells_loss_in_other_words(alert, other)
+}
+
+/// The bank took a credit back, or may have, and posted it again under its own session id: a later time in the same layout says
+/// so. The balance need not: on a quiet account it is the one of before. Whether the money is there now is for a person to see.
+fn is_posted_anew(alert: &AlertRow, other: &AlertRow) -> bool {
+    let (tells, told) = (&alert.facts, &other.facts);
+    let is_later = match (tells.occurred, told.occurred) {
+        (Some(now), Some(then)) => tells.template == told.template && now.begin > then.end,
+        _ => false,
+    };
+    let may_be_gone = other.status == AlertStatus::Reversed
+        || other.status == AlertStatus::Matched && other.linked_alert_id.is_some();
+    may_be_gone && is_later
 }
 
 /// Makes an alert a duplicate that tells nothing, and whose very bytes were taken in before with the same verdict: a

@@ -253,6 +253,8 @@ pub(super) fn find_account<'a>(
         }
     };
     let Some(mut account) = row else { return (None, doubts) };
+    // Of what came over a virtual account a mail may show the holder of either.
+    let settled_through = account;
     if let Some(number) = &facts.virtual_account {
         match accounts.iter().find(|a| &a.number == number && a.via == Some(account.id)) {
             Some(behind) if facts.virtual_amount == facts.amount && day_agrees(facts) => {
@@ -276,9 +278,12 @@ pub(super) fn find_account<'a>(
     if account.forced {
         doubts.push("the account was added with --force, for a bank without a template".into());
     }
+    let is_told_of = |account: &ReceivingAccount, holder: &str| {
+        reads_alike(&account.name, holder) || verdict(&account.name, holder, &[]) != NameVerdict::Different
+    };
     if let Some(holder) = &facts.holder_name
-        && !reads_alike(&account.name, holder)
-        && verdict(&account.name, holder, &[]) == NameVerdict::Different
+        && !is_told_of(account, holder)
+        && !is_told_of(settled_through, holder)
     {
         doubts.push(format!("the alert shows another account holder: {holder}"));
     }

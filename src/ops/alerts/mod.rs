@@ -19,6 +19,7 @@ pub mod note;
 pub mod other_accounts;
 pub mod payout_debits;
 pub mod prove_later;
+mod reach;
 pub mod read;
 pub mod rematch;
 pub mod reread;

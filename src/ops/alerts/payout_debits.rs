@@ -2,7 +2,7 @@
 //! business knows the reference, and a bank that takes a transfer back repeats what its payer wrote. Used by `taken_back`.
 
 use super::copies::{SHARING_MAX, sharing_session};
-use super::similar::sight;
+use super::reach::sight;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;

@@ -9,6 +9,7 @@
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
 use crate::domain::event::EventKind;
+use crate::domain::matching::Beneficiary;
 use crate::domain::message::MessageKind;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment};
@@ -38,7 +39,8 @@ pub struct Reverse<'a> {
     pub operator: &'a str,
     /// The bank's own debit or reversal; without it, the match was wrong.
     pub undoing_alert: Option<i64>,
-    /// The reason to go on although that alert does not look like this transfer's.
+    /// The reason to go on although that alert does not look like this transfer's, or none is named where one may have taken
+    /// the money back.
     pub despite: Option<&'a str>,
 }
 
@@ -116,8 +118,8 @@ pub async fn reverse_payment(
             None => None,
         };
         let obstacles = match &undoing {
-            Some(undoing) => obstacles(app, undoing, credit.as_ref(), ask.business_id).await?,
-            None => Vec::new(),
+            Some(undoing) => obstacles(app, undoing, credit.as_ref(), Beneficiary::of(&payment)).await?,
+            None => alarm_beside(app, credit.as_ref()).await?,
         };
         if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ReverseRefused::Obstacles(obstacles)));
@@ -135,7 +137,7 @@ async fn obstacles(
     app: &App,
     undoing: &AlertRow,
     credit: Option<&AlertRow>,
-    business_id: i64,
+    own: Beneficiary,
 ) -> Result<Vec<String>, OpError> {
     let id = undoing.id;
     let Some(credit) = credit else {
@@ -186,8 +188,7 @@ async fn obstacles(
     for other in concerned.iter().filter(|other| is_concerned && other.id != credit.id) {
         let is_of_others = match other.payment_id {
             Some(payment) => {
-                let payment = app.store.payment(payment).await?;
-                payment.is_some_and(|payment| payment.business_id != business_id)
+                app.store.payment(payment).await?.is_some_and(|payment| Beneficiary::of(&payment) != own)
             }
             None => false,
         };
@@ -249,6 +250,19 @@ struct Reversal {
     amount_version: Option<(i64, Money, i64)>,
     /// What a person overrides.
     obstacles: Vec<String>,
+}
+
+/// The match is said to be wrong, but the bank may have taken the money back: then nothing is left that another payment could be
+/// paid by.
+async fn alarm_beside(app: &App, credit: Option<&AlertRow>) -> Result<Vec<String>, OpError> {
+    let Some(credit) = credit else { return Ok(Vec::new()) };
+    let alarm = app.store.alarm_of(credit.id).await?;
+    let told = |undoing| {
+        format!(
+            "alert {undoing} may have taken this money back; if it did, name it, for then the money is gone"
+        )
+    };
+    Ok(alarm.map(told).into_iter().collect())
 }
 
 async fn debit_version(

@@ -3,16 +3,21 @@
 //! (contract/matching.md#m14). Read only; used by `similar`, `weigh` and `approve`.
 
 use super::evidence;
+use super::reach::{named_by, sight};
 use crate::app::App;
-use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Authenticity};
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Direction};
 use crate::domain::matching::{Beneficiary, of_another_in_words};
 use crate::domain::money::Money;
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::{
-    is_credit, is_vouched, may_be_on_one_account, may_undo, takes_back, takes_money, tells_of_loss, told_time,
+    is_credit, is_vouched, may_be_on_one_account, may_undo, names_the_payer, speaks_of, takes_back,
+    takes_money, tells_of_loss, told_time,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
+use crate::ops::payouts::from_alert::has_paid_out;
+use crate::store::tables::settlements::Settlement;
 
 /// Who does not see a transfer arrive, or sees it come back, sends another on the same day or the next.
 const SENT_AGAIN_WITHIN: Span = Span::days(2);
@@ -20,8 +25,8 @@ const SENT_AGAIN_WITHIN: Span = Span::days(2);
 const TAKEN_BACK_WITHIN: Span = Span::days(30);
 /// Credits of one payer and amount that are looked at; where there are more a person decides.
 const CREDITS_MAX: usize = 200;
-/// Reversals that are linked to no credit of which it is asked whether a person named one.
-const REVERSALS_MAX: usize = 10;
+/// Debits of the amount of which it is asked whose they are, newest first; those behind may be anybody's.
+const DEBITS_MAX: usize = 20;
 /// Of what speaks against an approval, so much is said.
 const SAID_MAX: usize = 5;
 
@@ -31,18 +36,30 @@ pub struct OfPayer {
     pub credits: Vec<AlertRow>,
     /// There may be more.
     pub is_cut: bool,
-    /// What the bank calls a reversal, of late and of this amount, that was linked to no credit: it may be of any.
-    reversals: Vec<AlertRow>,
+    /// Debits of late and of this amount that name no credit by a key.
+    debits: Vec<NamelessDebit>,
+}
+
+/// A debit that may have taken back any credit of its amount.
+#[derive(Clone, Debug)]
+struct NamelessDebit {
+    alert: AlertRow,
+    /// Its narration names the payer of one of them.
+    names_a_payer: bool,
 }
 
 impl OfPayer {
-    /// The reversal of no credit that may be of this one.
-    fn reversal_of(&self, credit: &AlertRow) -> Option<&AlertRow> {
-        self.reversals.iter().find(|one| takes_back(one, credit) && may_undo(one, credit))
+    /// The debit that may have taken this credit back.
+    fn taken_by(&self, credit: &AlertRow) -> Option<&AlertRow> {
+        let may_be_of = |one: &&NamelessDebit| {
+            let is_of_payer = !one.names_a_payer || names_the_payer(&one.alert, credit);
+            is_of_payer && takes_back(&one.alert, credit) && may_undo(&one.alert, credit)
+        };
+        self.debits.iter().find(may_be_of).map(|one| &one.alert)
     }
 }
 
-/// Other credits of the amount and the payer, written as this one writes him, that may have come to its account, seen from
+/// Other credits of the amount and the payer, with the words of his name in whatever order, that may have come to its account, seen from
 /// two days before the money came to two days after the mail; newest first. A mailbox may have been unread for long. Those
 /// that went back, or may have, also from thirty days before. None where the alert shows no payer.
 pub async fn credits_of_its_payer(app: &App, alert: &AlertRow, received: Money) -> Result<OfPayer, OpError> {
@@ -64,8 +81,21 @@ async fn credits_since(
         app.store.credits_of_payer(realm, payer, received, seen, reversed_since, CREDITS_MAX).await?;
     let is_cut = credits.len() >= CREDITS_MAX;
     let accounts = app.directory.accounts().await?;
-    credits.retain(|other| other.id != alert.id && may_be_on_one_account(alert, other, &accounts));
-    Ok(OfPayer { credits, is_cut, reversals: Vec::new() })
+    credits.retain(|other| {
+        other.id != alert.id
+            && may_be_on_one_account(alert, other, &accounts)
+            && !are_two_virtual(alert, other, &accounts)
+    });
+    Ok(OfPayer { credits, is_cut, debits: Vec::new() })
+}
+
+/// Both mails name virtual accounts, and different ones: what is sent again goes to the number that it was sent to before.
+fn are_two_virtual(one: &AlertRow, other: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
+    let virtual_of = |alert: &AlertRow| {
+        let id = alert.account_id.filter(|_| alert.facts.virtual_account.is_some())?;
+        accounts.iter().find(|account| account.id == id && account.via.is_some()).map(|account| account.id)
+    };
+    virtual_of(one).zip(virtual_of(other)).is_some_and(|(one, other)| one != other)
 }
 
 /// When the money came; a mail may tell of it much later.
@@ -73,8 +103,8 @@ fn came_at(alert: &AlertRow) -> Timestamp {
     told_time(alert).end.min(alert.first_seen)
 }
 
-/// The same, where a reversal of late was linked to no credit because it may be of several: then each of thirty days that it
-/// may be of may have gone back. `others`: alerts of the account and the amount.
+/// The same, where a debit of late names no credit by a key: then each of thirty days that it may be of may have gone back, also
+/// where its amount alone links it to another one. `others`: alerts of the account and the amount.
 pub async fn with_perhaps_reversed(
     app: &App,
     alert: &AlertRow,
@@ -83,24 +113,35 @@ pub async fn with_perhaps_reversed(
     others: &[AlertRow],
 ) -> Result<OfPayer, OpError> {
     let since = came_at(alert) - SENT_AGAIN_WITHIN;
-    let is_of_none = |other: &&AlertRow| {
-        other.facts.kind == Some(AlertKind::Reversal)
+    let is_of_late = |other: &&AlertRow| {
+        other.facts.direction == Some(Direction::Debit)
             && takes_money(other)
             && is_vouched(other)
-            && other.linked_alert_id.is_none()
+            && other.status != AlertStatus::Dismissed
             && other.first_seen >= since
     };
-    let mut reversals = Vec::new();
-    for one in others.iter().filter(is_of_none).take(REVERSALS_MAX) {
-        if app.store.settlements_undone_by(one.id).await?.is_empty() {
-            reversals.push(one.clone());
-        }
-    }
-    if reversals.is_empty() {
+    let late: Vec<&AlertRow> = others.iter().filter(is_of_late).collect();
+    if late.is_empty() || alert.facts.payer_name.is_none() {
         return Ok(of_payer);
     }
     let all = credits_since(app, alert, received, came_at(alert) - TAKEN_BACK_WITHIN).await?;
-    Ok(OfPayer { reversals, ..all })
+    let accounts = app.directory.accounts().await?;
+    let place = (alert.simulated_for, alert.account_id);
+    let neighbours = app.store.alerts_seen(place, received, sight(app, alert), CREDITS_MAX).await?;
+    let mut debits = Vec::new();
+    for (at, one) in late.into_iter().enumerate() {
+        let mut credits = neighbours.iter().chain(&all.credits).filter(|other| is_credit(other));
+        if at < DEBITS_MAX
+            && (named_by(app, one, &accounts).await?.iter().any(|credit| speaks_of(one, credit))
+                || has_paid_out(app, one).await?
+                || !app.store.settlements_undone_by(one.id).await?.is_empty())
+        {
+            continue;
+        }
+        let names_a_payer = credits.any(|credit| names_the_payer(one, credit));
+        debits.push(NamelessDebit { alert: one.clone(), names_a_payer });
+    }
+    Ok(if debits.is_empty() { of_payer } else { OfPayer { debits, ..all } })
 }
 
 /// Why a payment may not be meant though it fits: this payer has sent just this amount before, and it paid somebody else, or
@@ -122,13 +163,13 @@ pub async fn sent_for_another(
             break;
         }
         let history = History::of(app, other).await?;
-        let reversal = of_payer.reversal_of(other);
+        let debit = of_payer.taken_by(other);
         let is_young = other.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
-        if !is_young && reversal.is_none() {
+        if !is_young && debit.is_none() {
             continue;
         }
         if let Some(paid) = history.paid.iter().find(|paid| Beneficiary::of(paid) != own) {
-            why.push(paid_in_words(other, paid, reversal.filter(|_| !is_young)));
+            why.push(paid_in_words(other, paid, debit.filter(|_| other.first_seen < since)));
             continue;
         }
         // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
@@ -181,11 +222,19 @@ impl History {
         history.went_back = reversed.iter().filter_map(|one| one.reversed_at).max();
         if let Some(linked) = credit.linked_alert_id
             && let Some(linked) = app.store.alert(linked).await?
+            && linked.status != AlertStatus::Dismissed
+            && !has_undone_another(app, linked.id, &reversed).await?
         {
             history.went_back = history.went_back.max(Some(linked.first_seen));
         }
         Ok(history)
     }
+}
+
+/// The debit that a credit is linked to, because it may be of any of several, was that of another one.
+async fn has_undone_another(app: &App, debit: i64, reversed: &[Settlement]) -> Result<bool, OpError> {
+    let undone = app.store.settlements_undone_by(debit).await?;
+    Ok(!undone.is_empty() && reversed.iter().all(|one| one.undoing_alert != Some(debit)))
 }
 
 /// How the doubts of this rule end. No words of a merchant's stand behind them.
@@ -201,11 +250,11 @@ fn is_held_so(other: &AlertRow) -> bool {
     evidence::doubts_of(&other.evidence).iter().any(|doubt| ENDS.iter().any(|end| doubt.ends_with(end)))
 }
 
-fn paid_in_words(credit: &AlertRow, paid: &Payment, reversal: Option<&AlertRow>) -> String {
+fn paid_in_words(credit: &AlertRow, paid: &Payment, debit: Option<&AlertRow>) -> String {
     let (id, theirs) = (credit.id, of_another_in_words(&paid.transaction_id, paid.business_id));
     let how = match credit.status {
-        AlertStatus::Matched if let Some(reversal) = reversal => {
-            format!("and may have been taken back by alert {}: {}", reversal.id, ENDS[1])
+        AlertStatus::Matched if let Some(debit) = debit => {
+            format!("and may have been taken back by alert {}: {}", debit.id, ENDS[1])
         }
         AlertStatus::Matched => format!("lately: {}", ENDS[0]),
         _ => format!("and was reversed: {}", ENDS[1]),

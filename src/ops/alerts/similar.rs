@@ -5,34 +5,26 @@
 //! alert that names no account may be about any.
 
 use super::copies::{SHARING_MAX, settled_on, sharing_session, standing};
+use super::reach::{FORWARDED_WITHIN, named_by, sight};
 use super::same_payer::{OfPayer, credits_of_its_payer, with_perhaps_reversed};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    BANKS_APART, LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_incoming_money,
-    is_one_transfer, is_timed, is_vouched, leaves_alone, may_be_on, may_be_on_one_account,
-    may_be_the_same_money, may_be_told_again, may_have_one_payer, may_undo, names_the_payer, speaks_of,
-    takes_back, tells_of_loss, told_time, undoing_in_words, usable_reference,
+    BANKS_APART, LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_one_transfer, is_timed,
+    is_vouched, leaves_alone, may_be_on, may_be_on_one_account, may_be_the_same_money, may_be_told_again,
+    may_have_one_payer, may_undo, takes_back, tells_of_loss, told_time, undoing_in_words, usable_reference,
 };
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::payouts::from_alert::has_paid_out;
 use crate::store::tables::alerts::alike::When;
 
-/// Without a session id, a reference or a time that tells more, alerts this far apart in our sight are not
-/// about the same money, unless payments may be open for longer.
-const SEEN_WITHIN: Span = Span::days(7);
-/// A mailbox may have been unread for as long as a payment can be open; then the bank's own mail follows one that was
-/// forwarded.
-const FORWARDED_WITHIN: Span = Span::days(14);
 /// Accounts whose alerts are compared with one that was forwarded, which may show any of them.
 pub(super) const FORWARDED_ACCOUNTS_MAX: usize = 1_000;
 /// Alerts of the same account and amount that are compared.
 const SIMILAR_MAX: usize = 200;
-/// Credits that one debit may speak of; a reference that more of them show tells none of them.
-pub const LIKELY_MAX: usize = 3;
 /// Debits of the same amount of which it is asked whether they belong to another credit.
 const UNDOING_ASKED_MAX: usize = 10;
 
@@ -57,16 +49,6 @@ impl Similar {
         self.doubt(undoing_in_words(by));
         self.undone_by.get_or_insert(by.id);
     }
-}
-
-/// Between which times of our sight alerts may be about the same money as this one, where nothing tells more: as long
-/// as a payment can be open it can be told of again, or taken back. Nothing is seen before it happened, so a mail that
-/// comes late by the bank's own time, or by its Date, is compared from that time on.
-pub(super) fn sight(app: &App, alert: &AlertRow) -> (Timestamp, Timestamp) {
-    let open = app.config.payments.expiry + app.config.payments.late_window;
-    let least = if is_forwarded(alert) { FORWARDED_WITHIN } else { SEEN_WITHIN };
-    let within = least.max(open);
-    (told_time(alert).end.min(alert.first_seen) - within, alert.first_seen + within)
 }
 
 /// Who asks.
@@ -287,55 +269,6 @@ fn has_two_banks(accounts: &[ReceivingAccount], holding_account: i64) -> bool {
         .map(|one| &one.bank);
     let first = banks.next();
     banks.any(|bank| Some(bank) != first)
-}
-
-/// The credits that a debit or reversal names by its session id or, where none of those is of its amount, by its
-/// reference; first those of its amount, then those whose payer it names, then the nearest: others can type a
-/// session id.
-pub async fn named_by(
-    app: &App,
-    undoing: &AlertRow,
-    accounts: &[ReceivingAccount],
-) -> Result<Vec<AlertRow>, OpError> {
-    let facts = &undoing.facts;
-    let fits = |credit: &AlertRow| {
-        credit.id != undoing.id
-            && is_incoming_money(credit)
-            && !tells_of_loss(credit)
-            && credit.status != AlertStatus::Duplicate
-            && may_be_on_one_account(undoing, credit, accounts)
-    };
-    let mut found =
-        sharing_session(app, undoing.simulated_for, facts.session_id.as_deref(), facts.amount).await?;
-    found.retain(fits);
-    // Those of its session id are perhaps somebody else's, who typed it.
-    let is_told = found.iter().any(|credit| speaks_of(undoing, credit));
-    if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, usable_reference(&facts.reference)) {
-        let mut by_reference =
-            app.store.alerts_by_reference(undoing.simulated_for, bank, reference, SHARING_MAX).await?;
-        by_reference.retain(|credit| fits(credit) && found.iter().all(|known| known.id != credit.id));
-        if by_reference.len() <= LIKELY_MAX {
-            found.extend(by_reference);
-        }
-    }
-    let kobo = |alert: &AlertRow| alert.facts.amount.unwrap_or_default().kobo();
-    let far = |credit: &AlertRow| kobo(credit).abs_diff(kobo(undoing));
-    found.sort_by_key(|credit| {
-        (
-            far(credit) > 0,
-            !names_the_payer(undoing, credit),
-            far(credit),
-            credit.status != AlertStatus::Matched,
-            credit.id,
-        )
-    });
-    // One that paid is never hidden by others that show its session id.
-    let mut rank = 0;
-    found.retain(|credit| {
-        rank += 1;
-        rank <= LIKELY_MAX || speaks_of(undoing, credit) && credit.status == AlertStatus::Matched
-    });
-    Ok(found)
 }
 
 /// A credit that has been decided, whatever became of it. One that was dismissed or reversed counts as well: a second

@@ -12,14 +12,18 @@
 //! If the debit's narration names payers of (3), only their credits are concerned. If it names nobody and there are too
 //! many, those that were paid are told in one alarm: sixty would hide the one that matters.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
 use super::payout_debits::is_of_a_payout;
-use super::similar::{LIKELY_MAX, named_by, sight};
+use super::reach::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::arrival::ArrivalEnd;
+use crate::domain::matching::Beneficiary;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
 use crate::domain::same_transfer::{
@@ -40,6 +44,8 @@ use crate::store::tables::{alerts, arrivals};
 const TOLD_MAX: usize = 10;
 /// Credits of one amount of which it is asked whether another debit took them back.
 const GONE_MAX: usize = 50;
+/// Of the credits of one beneficiary of which a debit may have taken one, so many bear its alarm.
+const ALARMED_MAX: usize = 20;
 /// Credits of one amount that are looked at.
 const CREDITS_MAX: usize = 500;
 
@@ -105,8 +111,45 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
             settled.len()
         );
         tell(app, undoing.id, None, &body).await;
+        if undoing.facts.direction == Some(Direction::Debit) {
+            hold_beneficiaries(app, &others, undoing).await?;
+        }
     }
     Ok(())
+}
+
+/// Where the credits of which it took one are of few beneficiaries, the alarm stands at each of them until somebody deals
+/// with it: who pays himself often enough could have one taken back and what he has paid out. Of very many at the newest.
+async fn hold_beneficiaries(app: &App, credits: &[AlertRow], undoing: &AlertRow) -> Result<(), OpError> {
+    let mut paid: Vec<&AlertRow> =
+        credits.iter().filter(|credit| credit.status == AlertStatus::Matched).collect();
+    paid.sort_by_key(|credit| Reverse(credit.id));
+    let mut of_each: HashMap<Beneficiary, usize> = HashMap::new();
+    let mut alarmed = Vec::new();
+    for credit in paid {
+        let Some(id) = credit.payment_id else { continue };
+        let Some(payment) = app.store.payment(id).await? else { continue };
+        let before = of_each.entry(Beneficiary::of(&payment)).or_default();
+        if *before < ALARMED_MAX {
+            alarmed.push(credit.id);
+        }
+        *before += 1;
+    }
+    for id in alarmed.into_iter().filter(|_| of_each.len() <= LIKELY_MAX) {
+        note_alarm(app, id, undoing.id).await?;
+    }
+    Ok(())
+}
+
+/// The newest is the credit's link, and each stays a question of its own.
+async fn note_alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
+    for _ in 0..RACES_MAX {
+        let noted = [alerts::link(credit, undoing), alerts::add_alarm(credit, undoing, app.now())];
+        if app.store.apply(app.store.unit(credit).await?.steps(noted)).await?.is_done() {
+            return Ok(());
+        }
+    }
+    Err(OpError::Contended)
 }
 
 /// What the bank itself calls a reversal takes some credit back: where it fits none that was paid, that one may be older, or
@@ -413,10 +456,7 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Resul
 
 /// Tells that money which was credited may be gone, and links the credit to what may have taken it back.
 pub(in crate::ops) async fn alarm(app: &App, credit: &AlertRow, undoing: i64) -> Result<(), OpError> {
-    // The newest is the credit's link, and each stays a question of its own.
-    let noted = [alerts::link(credit.id, undoing), alerts::add_alarm(credit.id, undoing, app.now())];
-    let unit = app.store.unit(credit.id).await?.steps(noted);
-    let _ = app.store.apply(unit).await?;
+    note_alarm(app, credit.id, undoing).await?;
     tell_alarm(app, credit, undoing).await;
     Ok(())
 }

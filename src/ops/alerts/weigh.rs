@@ -6,8 +6,9 @@
 
 use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
+use super::reach::sight;
 use super::same_payer::sent_for_another;
-use super::similar::{Similar, sight, similar_alerts};
+use super::similar::{Similar, similar_alerts};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;

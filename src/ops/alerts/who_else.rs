@@ -52,19 +52,23 @@ pub async fn fits_another(
         (false, _) => "this payment fits only nearly",
     };
     // Those on other accounts are asked about by themselves.
-    let is_named = |other: &Considered| {
+    let is_told = |other: &Considered| {
         let theirs = of_another_in_words(&other.transaction_id, other.business_id);
         // What stands behind ends the number.
         let is_in_reason = [" ", ","].iter().any(|end| alert.reason.contains(&format!("{theirs}{end}")));
-        is_as_good && alert.status.is_waiting() && is_in_reason
+        alert.status.is_waiting() && is_in_reason
     };
-    let counts =
-        |other: &&Considered| (is_settled || other.which_account == WhichAccount::Own) && !is_named(other);
+    let is_here = |other: &Considered| is_settled || other.which_account == WhichAccount::Own;
+    let counts = |other: &&Considered| is_here(other) && !(is_as_good && is_told(other));
     if let Some(other) = weighed.decision.fitting_others(own).find(counts) {
         return Ok(Some(format!("{}, of just this payer's name, and {this}", other.rival_in_words())));
     }
-    let mut near = weighed.decision.near_others(own).filter(|_| !in_time || !is_settled || is_as_good);
-    if let Some(other) = near.find(counts) {
+    // Of two that fit only nearly nothing but the time and the reason says more.
+    let is_asked = |other: &&Considered| {
+        let both_nearly = !fits && payment.status == Status::Pending && !is_told(other);
+        counts(other) && (!in_time || !is_settled || is_as_good || both_nearly)
+    };
+    if let Some(other) = weighed.decision.near_others(own).find(is_asked) {
         let but = if in_time { this } else { "the time fits it and not this one" };
         return Ok(Some(format!("{}, from a payer of such a name, and {but}", other.rival_in_words())));
     }

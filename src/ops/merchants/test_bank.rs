@@ -8,10 +8,13 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, TEST_BANK, TEST_BANK_NAME};
 use crate::domain::merchant::Mode;
 use crate::domain::time::Timestamp;
-use crate::ops::{OpError, RACES_MAX};
+use crate::ops::OpError;
 use crate::store::IdKind;
 use crate::store::tables::accounts::{self, TEST_ACCOUNTS_MAX};
 use crate::store::tables::acts;
+
+/// Businesses that make their first test payment at the same moment each get a number of their own, one after the other.
+const MAKE_RACES_MAX: usize = 50;
 
 /// Who makes it, in the list of what was done.
 const MADE_BY: &str = "test mode";
@@ -32,7 +35,7 @@ pub async fn account_of(app: &App, business_id: i64) -> Result<Option<ReceivingA
     if let Some(known) = app.directory.accounts().await?.iter().find(is_its) {
         return Ok(Some(known.clone()));
     }
-    for _ in 0..RACES_MAX {
+    for _ in 0..MAKE_RACES_MAX {
         let seen = app.store.accounts_changed().await?;
         let all = app.store.accounts().await?;
         if let Some(made) = all.iter().find(is_its) {

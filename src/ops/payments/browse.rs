@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::find::words_of;
 use crate::app::App;
+use crate::domain::money::Money;
 use crate::domain::name::fold;
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
@@ -33,7 +34,7 @@ pub struct Browse {
     pub from: Option<Timestamp>,
     /// Made before this time.
     pub until: Option<Timestamp>,
-    /// Beginning of a transaction id, a reference or words of the payer's name.
+    /// What is looked for, see [`Wanted`].
     pub query: Option<String>,
 }
 
@@ -112,9 +113,9 @@ async fn searched(
     let shown: HashSet<i64> = known.iter().map(|payment| payment.id).collect();
     let is_first = !cursor.known_shown;
     let room = if is_first { size.rows.saturating_sub(known.len()) } else { size.rows };
-    let words = words_of(query).unwrap_or_default();
+    let wanted = Wanted::of(app, browse, query).await?;
     let found = texts(app, browse, cursor, PageSize { rows: room, ..size }, |texts: &PaymentTexts| {
-        !shown.contains(&texts.place.id) && is_meant(texts, query, &words)
+        !shown.contains(&texts.place.id) && wanted.is_meant(texts)
     })
     .await?;
     let mut rows = of_ids(app, &found.rows).await?;
@@ -141,10 +142,48 @@ async fn texts(
     Ok(page_of(cursor, size, end, rows))
 }
 
-fn is_meant(texts: &PaymentTexts, query: &str, words: &[String]) -> bool {
-    texts.transaction_id.starts_with(query)
-        || texts.reference.as_deref().is_some_and(|reference| reference.starts_with(query))
-        || bears_beginnings(&texts.payer_name, words)
+/// What somebody may mean by a text: the beginning of an id, of a reference or of words of a name, an amount, the number of one
+/// of our accounts, or a business by its name.
+struct Wanted<'a> {
+    query: &'a str,
+    /// Ids of ours are in capitals, however somebody types them.
+    in_capitals: String,
+    words: Vec<String>,
+    amount: Option<Money>,
+    accounts: Vec<i64>,
+    businesses: Vec<i64>,
+}
+
+impl Wanted<'_> {
+    async fn of<'a>(app: &App, browse: &Browse, query: &'a str) -> Result<Wanted<'a>, OpError> {
+        let words = words_of(query).unwrap_or_default();
+        let digits = query.trim_start_matches("NGN").trim().replace(',', "");
+        let accounts = app.directory.accounts().await?;
+        let accounts = accounts.iter().filter(|one| one.number == query).map(|one| one.id).collect();
+        let businesses = match browse.filter.business_id {
+            Some(_) => Vec::new(),
+            None => app.store.businesses().await?,
+        };
+        let businesses = businesses.into_iter().filter(|one| bears_beginnings(&one.name, &words));
+        Ok(Wanted {
+            query,
+            in_capitals: query.to_ascii_uppercase(),
+            amount: Money::parse(&digits).ok().filter(|amount| *amount > Money::ZERO),
+            accounts,
+            businesses: businesses.map(|one| one.id).collect(),
+            words,
+        })
+    }
+
+    fn is_meant(&self, texts: &PaymentTexts) -> bool {
+        texts.transaction_id.starts_with(self.query)
+            || texts.transaction_id.starts_with(&self.in_capitals)
+            || texts.reference.as_deref().is_some_and(|reference| reference.starts_with(self.query))
+            || self.amount == Some(texts.amount)
+            || texts.account_id.is_some_and(|id| self.accounts.contains(&id))
+            || self.businesses.contains(&texts.business_id)
+            || bears_beginnings(&texts.payer_name, &self.words)
+    }
 }
 
 /// Whether words of a name begin with these, in any order.
@@ -154,6 +193,11 @@ pub(in crate::ops) fn bears_beginnings(name: &str, words: &[String]) -> bool {
     }
     let folded = fold(name);
     words.iter().all(|wanted| folded.split(' ').any(|word| word.starts_with(wanted.as_str())))
+}
+
+/// NIP's own id of a transfer: 30 digits.
+fn is_session_id(text: &str) -> bool {
+    text.len() == 30 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Payments that fit whose id or reference begins with what is looked for; none where there are too many.
@@ -170,6 +214,14 @@ async fn known(app: &App, browse: &Browse, query: &str) -> Result<Vec<Payment>, 
             found
         }
     };
+    // Of a transfer's session id, by the alert that shows it.
+    if is_session_id(query) {
+        let alerts = store.alerts_by_session(None, query, None, KNOWN_MAX).await?;
+        let paid: Vec<i64> = alerts.iter().filter_map(|alert| alert.payment_id).collect();
+        let paid = store.payments_by_ids(&paid).await?;
+        found
+            .extend(paid.into_iter().filter(|one| filter.business_id.is_none_or(|id| id == one.business_id)));
+    }
     if found.len() > KNOWN_MAX {
         found.clear();
     }

@@ -42,6 +42,8 @@ pub enum AskedAt {
     Website(i64),
     /// At the till of the shop, by this user. It belongs to no website; the business's own address is told, if there is one.
     Till(i64),
+    /// In the dashboard, before a website was approved: a test payment alone, of which programs hear by the list of events.
+    NoWebsite,
 }
 
 /// Why there is no payment. The texts are for people.
@@ -149,6 +151,8 @@ fn checked(
     let (website, till_user_id) = match wanted.at {
         AskedAt::Website(id) => (Some(told_website(app, id, websites, business_url)?), None),
         AskedAt::Till(user_id) => (None, Some(user_id)),
+        AskedAt::NoWebsite if wanted.mode == Mode::Test => (None, None),
+        AskedAt::NoWebsite => return Err(ByHandRefused::Website),
     };
     let (website, webhook_url) = website.unzip();
     Ok(NewPayment {

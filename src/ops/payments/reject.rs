@@ -1,13 +1,23 @@
 //! A person rejects a pending payment.
 
 use crate::app::App;
+use crate::domain::alert::AlertStatus;
 use crate::domain::arrival::ArrivalEnd;
 use crate::domain::intent::IntentEnd;
+use crate::domain::matching::similar_amounts;
+use crate::domain::name::{Folded, NameVerdict, in_common, verdict_folded};
 use crate::domain::payment::{Payment, Status};
+use crate::domain::time::Span;
 use crate::ops::webhooks::chosen;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::IdKind;
+use crate::store::tables::alerts::search::Filter;
 use crate::store::tables::{acts, arrivals, intents, payments};
+
+/// Waiting alerts that are looked at, of each state.
+const WAITING_MAX: usize = 500;
+/// Some customers pay before the payment is asked for.
+const SENT_BEFORE: Span = Span::days(1);
 
 /// Why it is not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +30,34 @@ pub enum RejectRefused {
     Reason,
     #[error("the payment has just changed; look at it again")]
     Changed,
+}
+
+/// Alerts that wait for a person and may be for the payment, as far as its price and its payer's name tell: once it is rejected,
+/// nobody can approve it.
+pub async fn waiting_alerts(app: &App, payment: &Payment) -> Result<Vec<i64>, OpError> {
+    let open = app.store.open_arrivals(payment.id).await?;
+    let mut waiting: Vec<i64> = open.into_iter().map(|arrival| arrival.alert_id).collect();
+    let seen = (payment.created_at - SENT_BEFORE, app.now() + Span::seconds(1));
+    let mut alerts = Vec::new();
+    for status in [AlertStatus::Review, AlertStatus::Unmatched] {
+        let filter = Filter { status: Some(status), ..Filter::default() };
+        alerts.extend(app.store.alerts_found(&filter, seen, WAITING_MAX).await?);
+    }
+    let expected = Folded::new(&payment.payer_name);
+    for alert in alerts {
+        let (low, high) = similar_amounts(alert.facts.amount.unwrap_or_default());
+        let is_near = (low..=high).contains(&payment.amount);
+        let is_here = alert.account_id.is_none() || alert.account_id == payment.account_id;
+        let may_be_his = alert.facts.payer_name.as_deref().map(Folded::new).is_none_or(|payer| {
+            let cut = alert.facts.cut_lengths();
+            verdict_folded(&expected, &payer, &cut) != NameVerdict::Different
+                || in_common(&expected, &payer, &cut).is_much()
+        });
+        if is_here && is_near && may_be_his && !waiting.contains(&alert.id) {
+            waiting.push(alert.id);
+        }
+    }
+    Ok(waiting)
 }
 
 /// A person rejects a pending payment; no alert and no operator can approve it any more.

@@ -3,7 +3,7 @@
 
 use super::words::account_subject;
 use crate::app::App;
-use crate::domain::account::is_full_account_number;
+use crate::domain::account::{TEST_BANK_NAME, is_full_account_number};
 use crate::domain::message::lagos_time;
 use crate::domain::payout::{ACCOUNT_WAIT, ACCOUNTS_MAX, PayoutAccount};
 use crate::domain::text::is_plain_line;
@@ -27,6 +27,10 @@ pub enum AccountRefusal {
     Name,
     #[error("there are {ACCOUNTS_MAX} accounts already; remove one that is not used")]
     TooMany,
+    #[error(
+        "customers pay into this account, or it is the test bank's: money is paid out to an account of your own"
+    )]
+    Ours,
     #[error("this account is there already")]
     Twice,
     #[error("only an owner of the business adds and removes payout accounts")]
@@ -74,6 +78,10 @@ pub async fn add_payout_account(
         return Ok(Err(AccountRefusal::Number));
     }
     let Some(name) = checked(given.name, NAME_MAX) else { return Ok(Err(AccountRefusal::Name)) };
+    let own = app.directory.accounts().await?;
+    if own.iter().any(|one| one.number == number) || bank.eq_ignore_ascii_case(TEST_BANK_NAME) {
+        return Ok(Err(AccountRefusal::Ours));
+    }
     let there = payout_accounts(app, owner.business_id).await?;
     if there.iter().any(|one| one.number == number && one.bank.eq_ignore_ascii_case(bank)) {
         return Ok(Err(AccountRefusal::Twice));

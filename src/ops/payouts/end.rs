@@ -7,7 +7,9 @@ use super::request::{Actor, Remember, statement_of_claim};
 use super::words::{in_words, subject};
 use crate::app::App;
 use crate::domain::ledger::Entry;
-use crate::domain::payout::{PaidStep, Payout, PayoutEnd, PayoutStatus, REFERENCE_MAX, StepRefusal};
+use crate::domain::payout::{
+    PaidStep, Payout, PayoutEnd, PayoutStatus, REFERENCE_MAX, RefusedStep, StepRefusal,
+};
 use crate::domain::text::is_plain_line;
 use crate::domain::time::Timestamp;
 use crate::ops::notices::payouts::payout_changed;
@@ -27,6 +29,8 @@ pub enum EndRefusal {
     Step(StepRefusal),
     #[error("say why it is refused, on one line of at most 500 characters; the business reads it")]
     Reason,
+    #[error("a reason is for a payout that is refused; leave it out, or say that it is refused")]
+    ReasonOfPaid,
     #[error("the bank's reference must be one line of at most {REFERENCE_MAX} characters")]
     Reference,
     #[error(
@@ -37,6 +41,8 @@ pub enum EndRefusal {
     NoMember,
     #[error("the request took too long")]
     LeaseLost,
+    #[error("payouts are being compared with the bank's statement: the bank may have this one already; try again later")]
+    Held,
 }
 
 /// What the operator says of a payout.
@@ -83,10 +89,13 @@ pub struct Marking<'a> {
 pub enum Marked {
     /// One of two people said that it is paid.
     OneOfTwo(PayoutRow),
+    /// They took that word back, and it is pending as before.
+    TakenBack(PayoutRow),
     Ended(PayoutRow),
 }
 
-/// The business takes its wish back. `None`: it has no such payout.
+/// The business takes its wish back. `None`: it has no such payout. Not while what goes out is held back: the database may be
+/// older than the file with this payout that the bank has.
 pub async fn cancel_payout(
     app: &App,
     actor: Actor<'_>,
@@ -99,6 +108,9 @@ pub async fn cancel_payout(
         let Some(before) = found else { return Ok(None) };
         if let Err(refusal) = before.payout.may_cancel() {
             return Ok(Some(Err(EndRefusal::Step(refusal))));
+        }
+        if app.store.held_since().await?.is_some() {
+            return Ok(Some(Err(EndRefusal::Held)));
         }
         let now = app.now();
         let end = PayoutEnd {
@@ -141,13 +153,25 @@ pub async fn mark_payout(app: &App, marking: &Marking<'_>) -> Result<Result<Mark
     if has_said_too_much || marking.outcome == Outcome::Refused && reason.is_none() {
         return Ok(Err(EndRefusal::Reason));
     }
+    if marking.outcome == Outcome::Paid && reason.is_some() {
+        return Ok(Err(EndRefusal::ReasonOfPaid));
+    }
     for _ in 0..RACES_MAX {
         let Some(before) = app.store.payout(marking.id).await? else {
             return Ok(Err(EndRefusal::Unknown(marking.id)));
         };
         let now = app.now();
         let said = match marking.outcome {
-            Outcome::Refused => before.payout.may_end().map(|()| PaidStep::Paid),
+            Outcome::Refused => match before.payout.say_refused(marking.by) {
+                Ok(RefusedStep::TakesBack) if marking.seat == Seat::Desk => {
+                    if let Some(row) = take_back(app, marking, &before, now).await? {
+                        return Ok(Ok(Marked::TakenBack(row)));
+                    }
+                    continue;
+                }
+                Ok(RefusedStep::TakesBack) => return Ok(Err(EndRefusal::TwoAtTheDesk)),
+                said => said.map(|_| PaidStep::Paid),
+            },
             Outcome::Paid => say_paid(app, &before.payout, marking, reference, now),
         };
         let (after, steps) = match said {
@@ -191,6 +215,24 @@ pub async fn mark_payout(app: &App, marking: &Marking<'_>) -> Result<Result<Mark
     Err(OpError::Contended)
 }
 
+/// Somebody takes back that it is paid. `None`: it changed at this moment.
+async fn take_back(
+    app: &App,
+    marking: &Marking<'_>,
+    before: &PayoutRow,
+    now: Timestamp,
+) -> Result<Option<PayoutRow>, OpError> {
+    let payout = Payout { first: None, version: before.payout.version + 1, ..before.payout.clone() };
+    let after = PayoutRow { payout, ..before.clone() };
+    let unit = app
+        .store
+        .unit(before.payout.business_id)
+        .await?
+        .step(payouts::drop_first(&before.payout))
+        .step(act(app, marking, before, &Marked::TakenBack(after.clone()), now).await?);
+    Ok(app.store.apply(unit).await?.is_done().then_some(after))
+}
+
 fn say_paid(
     app: &App,
     payout: &Payout,
@@ -218,6 +260,7 @@ async fn act(
 ) -> Result<Step, OpError> {
     let name = match (after, marking.outcome) {
         (Marked::OneOfTwo(_), _) => "payout confirm",
+        (Marked::TakenBack(_), _) => "payout unconfirm",
         (_, Outcome::Paid) => "payout paid",
         (_, Outcome::Refused) => "payout refused",
     };

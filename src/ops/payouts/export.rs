@@ -26,8 +26,27 @@ pub struct Exported {
     pub more: bool,
 }
 
+/// What goes out is held back since then: the database was restored, and the bank may have these payouts already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "what goes out is held back since {0}, because the database was restored or somebody ran tillbell hold: the bank may have \
+     payouts already that look pending here. Compare with its statement, mark what was paid, then run tillbell resume"
+)]
+pub struct Held(pub Timestamp);
+
 /// Hands pending payouts over: those that were not before, or with `again` only those that were.
-pub async fn export_payouts(app: &App, operator: &str, again: bool) -> Result<Exported, OpError> {
+pub async fn export_payouts(
+    app: &App,
+    operator: &str,
+    again: bool,
+) -> Result<Result<Exported, Held>, OpError> {
+    if let Some(since) = app.store.held_since().await? {
+        return Ok(Err(Held(since)));
+    }
+    handed_over(app, operator, again).await.map(Ok)
+}
+
+async fn handed_over(app: &App, operator: &str, again: bool) -> Result<Exported, OpError> {
     let mut exported = Exported::default();
     let mut after = Place::begin_of(Timestamp(0));
     let mut races = 0;

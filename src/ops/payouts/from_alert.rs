@@ -36,7 +36,10 @@ pub(in crate::ops) async fn pays_out(
     is_on_a_credit: bool,
 ) -> Result<bool, OpError> {
     for _ in 0..RACES_MAX {
-        let Some(row) = named_payout(app, debit).await? else { return Ok(false) };
+        let Some(row) = named_payout(app, debit).await? else {
+            tell_of_unknown(app, debit).await?;
+            return Ok(false);
+        };
         match standing(app, debit, &row).await? {
             Standing::Its if is_on_a_credit => {
                 let why = "a credit of its amount bears the reference too, so it may be that money which went back; \
@@ -74,7 +77,7 @@ pub(in crate::ops) async fn pays_out(
             }
             // Somebody ended it at this moment: look again.
             Err(EndRefusal::Step(StepRefusal::Finished(_))) => {}
-            Ok(Marked::OneOfTwo(_)) | Err(_) => {
+            Ok(Marked::OneOfTwo(_) | Marked::TakenBack(_)) | Err(_) => {
                 question(app, debit, &row, "it could not be marked as paid").await;
                 return Ok(false);
             }
@@ -201,6 +204,34 @@ fn by(debit: &AlertRow) -> String {
 }
 
 /// Raises the alarm about a payout of which the bank tells what a person must look at.
+/// A debit bears the reference of a payout that this database has not: it was restored, and the payout was made since the copy.
+/// Or the bank has it from another installation.
+async fn tell_of_unknown(app: &App, debit: &AlertRow) -> Result<(), OpError> {
+    let codes = debit.facts.narration.as_deref().map(codes_in).unwrap_or_default();
+    let is_vouched = matches!(debit.authenticity, Authenticity::Proven | Authenticity::Trusted);
+    let is_aside = matches!(debit.facts.kind, Some(AlertKind::Fee | AlertKind::Notice));
+    let ([code], true, false) = (&codes[..], is_vouched, is_aside) else { return Ok(()) };
+    if debit.facts.direction != Some(Direction::Debit)
+        || !is_of_live_account(app, debit).await?
+        || app.store.payout_by_code(code).await?.is_some()
+    {
+        return Ok(());
+    }
+    tracing::error!(
+        alert = debit.id,
+        "ALARM: money left with the reference of a payout that is not in this database; if the database was restored, the payout \
+         was made since the copy, and its business has its money"
+    );
+    let body = format!(
+        "Alert {} is a debit with the payout reference {code}, which is not in this database: if it was restored, the payout was \
+         made since the copy, and its business has its money.",
+        debit.id
+    );
+    let page = format!("/operator/alerts/{}", debit.id);
+    raise(app, NoticeKind::PayoutUnclear, &format!("alert {} of {code}", debit.id), &body, &page).await;
+    Ok(())
+}
+
 async fn question(app: &App, alert: &AlertRow, row: &PayoutRow, why: &str) {
     let (payout, status) = (&row.payout, row.payout.status.as_str());
     tracing::error!(

@@ -1,5 +1,6 @@
 //! Whose money should not leave now: of a business that is disabled or owes money, because a reversal took its balance below
-//! zero; of one whose credits the bank may have taken back, with which nobody has dealt yet; and what would go to an
+//! zero; of one whose credits the bank may have taken back, with which nobody has dealt yet, or that a wallet has paid whose
+//! top-up may be gone so; and what would go to an
 //! account that the business has removed. What was set aside before still waits in a payout, and is perhaps not there
 //! any more. Read only; a person decides.
 
@@ -7,8 +8,10 @@ use std::collections::HashMap;
 
 use crate::app::App;
 use crate::domain::money::Money;
+use crate::domain::payment::Kind;
 use crate::domain::payout::PayoutStatus;
 use crate::ops::OpError;
+use crate::ops::wallets::held::paid_since;
 use crate::store::tables::payouts::PayoutRow;
 
 /// Open alarms that are looked at.
@@ -35,11 +38,17 @@ async fn held_businesses(app: &App, mut asked: Vec<i64>) -> Result<HashMap<i64, 
         return Ok(held);
     }
     for alarm in app.store.open_alarms(ALARMS_MAX).await? {
-        if let Some(payment) = app.store.payment(alarm.payment).await?
-            && asked.contains(&payment.business_id)
-        {
-            let why = format!("alert {} may have taken back money that was credited to it", alarm.undoing);
-            held.insert(payment.business_id, why);
+        let Some(payment) = app.store.payment(alarm.payment).await? else { continue };
+        // A top-up credits no business: those may have its money that the wallet has paid since.
+        let (businesses, what) = match (payment.kind, payment.wallet_id) {
+            (Kind::Topup, Some(wallet)) => (
+                paid_since(app, wallet, payment.created_at).await?,
+                "the top-up of a wallet that has paid it",
+            ),
+            _ => (vec![payment.business_id], "money that was credited to it"),
+        };
+        for id in businesses.into_iter().filter(|id| asked.contains(id)) {
+            held.insert(id, format!("alert {} may have taken back {what}", alarm.undoing));
         }
     }
     for id in asked {

@@ -144,7 +144,7 @@ pub async fn businesses_of(app: &App, session: &Session) -> Result<Vec<AtBusines
 /// Ends the session of a token, if it has one.
 pub async fn sign_out(app: &App, token: &str) -> Result<(), OpError> {
     let Some(row) = app.store.session(&Vault::token_hash(token)).await? else { return Ok(()) };
-    end(app, row.user_id, row.id).await
+    end(app, row.user_id, row.id).await.map(drop)
 }
 
 /// The sessions of a user that are not over, newest first.
@@ -155,15 +155,15 @@ pub async fn open_sessions(app: &App, session: &Session) -> Result<Vec<OpenSessi
     Ok(open)
 }
 
-/// Ends one of a user's own sessions; of others' nothing happens.
-pub async fn end_session(app: &App, session: &Session, id: i64) -> Result<(), OpError> {
+/// Ends one of a user's own sessions; of others' nothing happens, and it says so.
+pub async fn end_session(app: &App, session: &Session, id: i64) -> Result<bool, OpError> {
     end(app, session.user_id, id).await
 }
 
-async fn end(app: &App, user_id: i64, id: i64) -> Result<(), OpError> {
+/// `false`: the user has no such session that goes on.
+async fn end(app: &App, user_id: i64, id: i64) -> Result<bool, OpError> {
     let unit = app.store.unit(user_id).await?.step(sessions::end(id, user_id, app.now()));
-    let _ = app.store.apply(unit).await?;
-    Ok(())
+    Ok(app.store.apply(unit).await?.is_done())
 }
 
 /// Changes the user of a session, after a try that was right: the user's other sessions end, and this one goes on under a

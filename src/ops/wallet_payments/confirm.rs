@@ -28,6 +28,7 @@ use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::notices::alarms::raise;
 use crate::ops::wallets::find::known_wallet;
+use crate::ops::wallets::held::standing;
 use crate::store::tables::intents::{self, FormTry};
 use crate::store::tables::wallets;
 use crate::store::{Applied, IdKind, Step};
@@ -190,7 +191,7 @@ async fn look_for_place(app: &App, intent_id: i64, form: Option<&FormKey>) -> Re
     if !intent.is_open(now) {
         return Ok(Taken::Not(over(app, &intent).await?));
     }
-    match wallet.status(now) {
+    match standing(app, &wallet, now).await? {
         WalletStatus::Active => {}
         WalletStatus::Locked(until) => return Ok(Taken::Not(Confirmed::Locked { until })),
         WalletStatus::Suspended => return Ok(Taken::Not(Confirmed::Suspended)),

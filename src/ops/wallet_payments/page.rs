@@ -17,6 +17,7 @@ use crate::domain::wallet::{LOCK_AFTER, TRIES_WINDOW, Wallet, WalletStatus};
 use crate::domain::weburl::website_address;
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, limits, phone_hash};
+use crate::ops::wallets::held::standing;
 use crate::store::tables::wallets::BusinessTries;
 use crate::vault::Vault;
 
@@ -278,7 +279,7 @@ async fn open(
         has_pin: wallet.has_pin(),
         tries_left: intent.tries_left(),
         locks_next: app.store.wallet_tries(wallet.id, now - TRIES_WINDOW, now).await?.0 + 1 >= LOCK_AFTER,
-        wallet: wallet.status(now),
+        wallet: standing(app, wallet, now).await?,
         shop_may: may_confirm(app, intent.business_id, wallet, stopped.as_ref()).await?,
         balance_covers,
         missing,

@@ -18,6 +18,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::{known_wallet, limits};
+use crate::ops::wallets::held::standing;
 use crate::ops::webhooks::body::{self, About};
 use crate::ops::webhooks::event::{self, Fact};
 use crate::ops::{OpError, RACES_MAX};
@@ -64,7 +65,8 @@ pub(in crate::ops) async fn settle(
         }
         let wallet = known_wallet(app, intent.wallet_id).await?;
         let now = app.now();
-        if let Some(refused) = refusal(app, &intent, &wallet, pin_version, now) {
+        let status = standing(app, &wallet, now).await?;
+        if let Some(refused) = refusal(app, &intent, &wallet, status, (pin_version, now)) {
             return Ok(refused);
         }
         let payment = app.store.payment(intent.payment_id).await?;
@@ -104,8 +106,14 @@ pub(in crate::ops) async fn settle(
     Err(OpError::Contended)
 }
 
-fn refusal(app: &App, intent: &Intent, wallet: &Wallet, pin_version: i64, now: Timestamp) -> Option<Settled> {
-    match wallet.status(now) {
+fn refusal(
+    app: &App,
+    intent: &Intent,
+    wallet: &Wallet,
+    status: WalletStatus,
+    (pin_version, now): (i64, Timestamp),
+) -> Option<Settled> {
+    match status {
         WalletStatus::Active => {}
         WalletStatus::Locked(until) => return Some(Settled::Locked(until)),
         WalletStatus::Suspended => return Some(Settled::Suspended),

@@ -25,6 +25,7 @@ use crate::ops::messages::quota::{OverQuota, Quota};
 use crate::ops::payments::choose_website::{Judged, judge_webhook};
 use crate::ops::payments::create::{fresh_transaction_id, quote_within};
 use crate::ops::wallets::find::{find, limits};
+use crate::ops::wallets::held::standing;
 use crate::store::tables::{intents, payments};
 use crate::store::{Applied, IdKind};
 use crate::vault::Vault;
@@ -115,7 +116,7 @@ pub async fn start_wallet_payment(
     let Some(payment) = draft(app, caller, request, &wallet, website).await? else {
         return Ok(Started::TooLarge);
     };
-    if let Some(refused) = may_pay(app, &wallet, payment.amount) {
+    if let Some(refused) = may_pay(app, &wallet, payment.amount).await? {
         return Ok(refused);
     }
     let quota = Quota::of(app, business_id, &wallet.phone);
@@ -264,16 +265,17 @@ async fn draft(
 }
 
 /// What speaks against a payment now; the debit is guarded by the same once more.
-fn may_pay(app: &App, wallet: &Wallet, amount: Money) -> Option<Started> {
+async fn may_pay(app: &App, wallet: &Wallet, amount: Money) -> Result<Option<Started>, OpError> {
     let now = app.now();
-    let status = wallet.status(now);
+    let status = standing(app, wallet, now).await?;
     if status != WalletStatus::Active {
-        return Some(Started::NotActive(status));
+        return Ok(Some(Started::NotActive(status)));
     }
     if wallet.balance < amount {
-        return Some(Started::InsufficientBalance(wallet.balance));
+        return Ok(Some(Started::InsufficientBalance(wallet.balance)));
     }
-    (!wallet.may_spend(amount, limits(app, wallet), now)).then_some(Started::OverDailyLimit)
+    let may_spend = wallet.may_spend(amount, limits(app, wallet), now);
+    Ok((!may_spend).then_some(Started::OverDailyLimit))
 }
 
 async fn intent_of(

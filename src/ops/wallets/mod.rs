@@ -2,3 +2,4 @@
 
 pub mod desk;
 pub mod find;
+pub mod held;

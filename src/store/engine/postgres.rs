@@ -19,6 +19,7 @@ use crate::store::engine::value::{Row, Value};
 use crate::store::{StoreError, StoreOptions, WAIT_MAX, overloaded};
 
 mod batch;
+mod bells;
 pub(in crate::store) mod connection;
 mod convert;
 mod errors;
@@ -26,6 +27,7 @@ mod group;
 mod lookup;
 pub(in crate::store) mod refusal;
 
+pub use bells::Bells;
 use connection::{Connection, Question, Slot};
 pub(in crate::store) use errors::{away, describe};
 use lookup::LookupBatcher;
@@ -61,6 +63,11 @@ pub(in crate::store) struct Postgres {
 }
 
 impl Postgres {
+    /// A connection of its own that hears of other nodes' commits.
+    pub(in crate::store) async fn bells(&self) -> Result<Bells, StoreError> {
+        Bells::open(&self.readers[0].config).await
+    }
+
     pub(in crate::store) async fn open(options: &StoreOptions) -> Result<Postgres, StoreError> {
         let config = Arc::new(configure(&options.url)?);
         let readers: Vec<Slot> = (0..options.readers.max(1)).map(|_| Slot::new(&config)).collect();

@@ -83,6 +83,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0052_wallet_payments",
     "0053_test_wallets",
     "0054_holds",
+    "0055_payer_key",
 ];
 
 impl Migration {
@@ -319,6 +320,7 @@ mod tests {
         ("0052_wallet_payments", "dc02e56c07671206fa9c1c0a4ff900d1fff63476f56462c287e565a1e8155d6c"),
         ("0053_test_wallets", "ffaaee4ce9cdfa5b68552490037f5ba396d19950809c1da99a5579476c9bb87e"),
         ("0054_holds", "e7af296e0db10744c803358869ca95ed919c4727f74b42e097c1c7da5ed7f416"),
+        ("0055_payer_key", "f6d0f1d4301ca69259b4db3ddba53dce55ea700cc539661f850757970cbf6afb"),
     ];
 
     #[test]

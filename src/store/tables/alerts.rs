@@ -7,6 +7,7 @@ use crate::domain::alert::{
     AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Balance, BankTime, Direction, TimePrecision,
 };
 use crate::domain::money::Money;
+use crate::domain::name::words_key;
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::{InsertRow, statements};
 use crate::store::{Row, Step, Store, StoreError};
@@ -38,7 +39,7 @@ statements! {
         bank_time_end_at: Int, bank_time_precision: Text, balance_kind: Text, balance_kobo: Int,
         doubts: Text, message_id: Text, mail_from: Text, subject: Text, mailed_at: Int, first_seen_at: Int,
         decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text, is_told_as_lost: Int,
-        simulated_for: Int
+        simulated_for: Int, payer_key: Text
     }
     REWRITTEN: query {
         "update alerts set version = version + 1, status = $2, source = $4, authenticity = $5, bank = $6, \
@@ -48,7 +49,7 @@ statements! {
          $22, reference = $23, is_reference_unique = $24, session_id = $25, bank_time_begin_at = $26, \
          bank_time_end_at = $27, bank_time_precision = $28, balance_kind = $29, balance_kobo = $30, doubts = \
          $31, message_id = $32, mail_from = $33, subject = $34, mailed_at = $35, first_seen_at = $36, \
-         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41, is_told_as_lost = $42, simulated_for = $43 where id = \
+         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41, is_told_as_lost = $42, simulated_for = $43, payer_key = $44 where id = \
          $1 and version = $3 and (status in ('quarantined', 'unreadable', 'ignored') or (status = 'review' and \
          account_id is null))"
     }
@@ -255,6 +256,7 @@ fn row(alert: &AlertRow) -> ADD {
         authentic_by: alert.authentic_by.as_ref().into(),
         is_told_as_lost: (facts.direction == Some(Direction::Credit) && facts.is_told_as_lost()).into(),
         simulated_for: alert.simulated_for.into(),
+        payer_key: facts.payer_name.as_deref().map(words_key).into(),
     }
 }
 

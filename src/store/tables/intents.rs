@@ -37,6 +37,10 @@ statements! {
         concat!("select ", columns!(), " from payment_intents where wallet_id = $1 and created_at > $2 and created_at <= $3 \
                  and (ended_at is null or ended_at > $3) and expires_at > $3 order by created_at desc limit 1")
     }
+    PAID_SINCE: query {
+        "select distinct business_id from payment_intents where wallet_id = $1 and created_at >= $2 \
+         and state || '' = 'completed' and ended_at >= $4 limit $3"
+    }
     TAKE_PLACE: query {
         "update payment_intents set tries = tries + 1 \
          where id = $1 and state = 'pending_pin' and tries < 5 and expires_at > $2"
@@ -298,6 +302,20 @@ impl Store {
                 Ok((r.text("webhook_url")?, r.int("is_open")? == 1))
             })
             .collect()
+    }
+
+    /// Businesses that a wallet has paid by what was asked for since then.
+    pub async fn businesses_paid_by_wallet(
+        &self,
+        wallet_id: i64,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<i64>, StoreError> {
+        // It may have been asked for before: its link lives for minutes.
+        let params =
+            vec![wallet_id.into(), (since - LINK_LIFETIME_MAX).into(), (limit as i64).into(), since.into()];
+        let rows = self.read(&PAID_SINCE, params).await?;
+        rows.into_iter().map(|row| row.single_int("payment_intents")).collect()
     }
 
     pub async fn intent(&self, id: i64) -> Result<Option<Intent>, StoreError> {

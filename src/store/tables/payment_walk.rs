@@ -83,7 +83,7 @@ macro_rules! walked {
 /// What a name, an id or a reference is compared with.
 macro_rules! texts {
     () => {
-        "id, created_at, transaction_id, payer_name, external_reference"
+        "id, created_at, transaction_id, payer_name, external_reference, amount_kobo, business_id, account_id"
     };
 }
 
@@ -230,6 +230,9 @@ pub struct PaymentTexts {
     pub transaction_id: String,
     pub payer_name: String,
     pub reference: Option<String>,
+    pub amount: Money,
+    pub business_id: i64,
+    pub account_id: Option<i64>,
 }
 
 impl Store {
@@ -300,6 +303,9 @@ impl Store {
                     transaction_id: r.text("transaction_id")?,
                     payer_name: r.text("payer_name")?,
                     reference: r.opt_text("external_reference")?,
+                    amount: Money(r.int("amount_kobo")?),
+                    business_id: r.int("business_id")?,
+                    account_id: r.opt_int("account_id")?,
                 })
             })
             .collect()

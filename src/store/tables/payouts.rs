@@ -32,6 +32,10 @@ statements! {
         "update payouts set first_by = $3, first_at = $4, first_reference = $5, version = version + 1 \
          where id = $1 and version = $2 and status = 'pending' and first_by is null"
     }
+    NO_FIRST_WORD: query {
+        "update payouts set first_by = null, first_at = null, first_reference = null, version = version + 1 \
+         where id = $1 and version = $2 and status = 'pending' and first_by is not null"
+    }
     TAKE: query {
         "update payouts set taken_at = coalesce(taken_at, $3), version = version + 1 \
          where id = $1 and version = $2 and status = 'pending'"
@@ -182,6 +186,11 @@ pub fn keep_first(before: &Payout, word: &FirstWord) -> Step {
             word.reference.as_ref().into(),
         ],
     )
+}
+
+/// Whoever gave it takes the first of two words back; guarded by the version.
+pub fn drop_first(before: &Payout) -> Step {
+    Step::one(&NO_FIRST_WORD, vec![before.id.into(), before.version.into()])
 }
 
 /// It is handed to the bank; guarded by the version.

@@ -19,4 +19,5 @@ mod places;
 mod received;
 mod rejected;
 pub mod server;
+mod shared_limits;
 mod words;

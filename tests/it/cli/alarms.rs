@@ -94,6 +94,17 @@ on_both! {
         assert_eq!(alarms(&desk, &[]), [], "{first} {other_back}");
     }
 
+    async fn a_wrong_match_is_reversed_as_such_though_an_alarm_about_it_is_open(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let (payment, _, back) = taken_back(&t, &shop, 6_490, "Tari Horsfall").await;
+        let desk = desk_of(&t);
+        let args = ["payment", "reverse", &payment.transaction_id, "--reason", "wrong match"];
+        let refused = desk.refused(&args);
+        assert!(refused.contains(&format!("alert {back}")) && refused.contains("--despite"), "{refused}");
+        let told = desk.text(&[&args[..], &["--despite", "the debit is our rent"]].concat());
+        assert!(told.contains("is in review again"), "{told}");
+    }
+
     async fn a_debit_that_takes_nothing_back_is_dismissed(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let (payment, credit, back) = taken_back(&t, &shop, 6_490, "Tari Horsfall").await;

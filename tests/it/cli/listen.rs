@@ -96,6 +96,29 @@ on_both! {
         world.running.stop().await;
     }
 
+    async fn what_comes_before_the_first_delivery_is_not_lost_with_the_connection(db: TestDatabase) {
+        let world = World::new(db).await;
+        let testing = world.t.in_test_mode(&world.shop).await;
+        let key = world.key_of(&world.shop, Mode::Test).await;
+        // What was told before it began is none of its.
+        world.paid(&testing, 5_600, "Ene Ochigbo").await;
+        place_events(&world.t.app).await.unwrap();
+        let (proxy, program) = (Proxy::start(world.running.address).await, Receiver::start().await);
+        let (base, forward) = (format!("http://{}", proxy.address()), program.url("/hook"));
+        let mut child = listen(&["--url", &base, "--key", &key, "--forward", &forward, "--count", "1"]);
+        says(&mut child, "listening").await;
+        proxy.set(Fault::CutAfter(0));
+        says(&mut child, "again").await;
+        let missed = world.paid(&testing, 6_000, "Sani Lawal").await;
+        place_events(&world.t.app).await.unwrap();
+        proxy.set(Fault::Pass);
+        let received = program.wait_for(1, DEADLINE).await;
+        assert_eq!(received[0].json()["transaction_id"].as_str(), Some(missed.transaction_id.as_str()));
+        let (is_good, _, err) = ended(child).await;
+        assert!(is_good, "{err}");
+        world.running.stop().await;
+    }
+
     async fn only_the_events_that_are_wanted_come_and_json_is_for_programs(db: TestDatabase) {
         let world = World::new(db).await;
         let testing = world.t.in_test_mode(&world.shop).await;

@@ -14,6 +14,7 @@ mod files;
 mod first_payment;
 mod first_week;
 mod hints;
+mod installed;
 mod listen;
 mod lists;
 mod merchants;

@@ -55,7 +55,17 @@ impl Browser {
         Browser::start_as(true)
     }
 
+    /// The same that keeps pages whole in its memory, as browsers on a desk do, and shows them again without asking.
+    pub fn that_keeps_pages() -> Browser {
+        Browser::start_keeping(true, true)
+    }
+
     fn start_as(has_scripts: bool) -> Browser {
+        // The history is loaded again, as on a phone that has dropped its pages.
+        Browser::start_keeping(has_scripts, false)
+    }
+
+    fn start_keeping(has_scripts: bool, keeps_pages: bool) -> Browser {
         let folder = tempfile::Builder::new().prefix("tillbell-browser-").tempdir_in("/tmp").unwrap();
         let driver = Command::new(PROGRAM)
             .arg("--port=0")
@@ -76,10 +86,11 @@ impl Browser {
             "--no-first-run".to_owned(),
             "--disable-background-networking".to_owned(),
             "--disable-component-update".to_owned(),
-            // The history is loaded again, as on a phone that has dropped its pages.
-            "--disable-features=BackForwardCache".to_owned(),
             format!("--user-data-dir={}", data.display()),
         ];
+        if !keeps_pages {
+            arguments.push("--disable-features=BackForwardCache".to_owned());
+        }
         if is_root() {
             // Its sandbox needs a user of its own.
             arguments.push("--no-sandbox".to_owned());
@@ -127,6 +138,14 @@ impl Browser {
             "isUserVerified": true,
         });
         self.call("POST", "webauthn/authenticator", Some(wanted));
+    }
+
+    /// Whether the network is away, as where a cable is pulled out.
+    pub fn offline(&self, is_offline: bool) {
+        self.command("Network.enable", json!({}));
+        let speed =
+            json!({"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+        self.command("Network.emulateNetworkConditions", speed);
     }
 
     pub fn dark(&self, is_dark: bool) {

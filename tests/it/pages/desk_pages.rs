@@ -208,7 +208,7 @@ on_both! {
         site.t.ingest(&Alert::credit(ACCOUNT, 7_100, "MUSA DANLADI", site.t.app.now() - Span::seconds(20)).text()).await;
         let mut visitor = signed_in(&site, REVIEWER).await;
         let rows = |page: &Seen| page.html().select(&Selector::parse("table tbody tr").unwrap()).count();
-        for (query, count) in [("", 2), ("q=hal", 1), (&format!("q={}", open.transaction_id), 1), ("status=approved", 1), ("business=999", 0), ("status=approved&q=hal", 0), ("reversed=1", 0)] {
+        for (query, count) in [("", 2), ("q=hal", 1), (&format!("q={}", open.transaction_id), 1), ("status=approved", 1), ("business=999", 0), ("q=7100", 1), ("q=NGN+5%2C200.00", 1), (&format!("q={}", open.transaction_id.to_lowercase()), 1), (&format!("q={ACCOUNT}"), 2), ("q=kudu", 2), ("q=7101", 0), ("status=approved&q=hal", 0), ("reversed=1", 0)] {
             let page = visitor.get(&format!("/operator/payments?{query}")).await;
             assert_eq!((page.status, rows(&page)), (200, count), "{query}");
         }

@@ -229,6 +229,7 @@ fn pays_out(site: &Pages, ada: &Person, halima: &Person, (operator, owner): (&st
     ada.browser.shows("What waits");
     ada.go("/operator/payouts", "NGN 1,500.50");
     ada.browser.click(".acts summary");
+    ada.browser.fill(".acts [name=outcome]", "Paid: the bank has sent it");
     ada.browser.fill(".acts [name=reference]", "FT26031012");
     ada.browser.click(".acts form button");
     ada.browser.shows("is paid");

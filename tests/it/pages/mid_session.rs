@@ -7,6 +7,8 @@ use tillbell::ops::people::members::{remove_member, set_role};
 
 use super::dashboard_world::{Shops, of_role};
 use crate::harness::app::START;
+use crate::harness::browser::Browser;
+use crate::people::PASSWORD;
 
 const KEYS: &str = "/dashboard/keys";
 const ELSEWHERE: &str = "Host: tills.evil.example";
@@ -53,6 +55,33 @@ on_both! {
         ahead.get("/me").await.is(200, "Sign in");
         let mut visitor = shops.owner().await;
         visitor.get("/me").await.is(200, "Your account");
+        shops.pages.close().await;
+    }
+
+    async fn a_browser_that_keeps_pages_shows_none_of_them_after_signing_out(db: TestDatabase) {
+        let shops = Shops::new(db).await;
+        let base = shops.pages.running.url();
+        let browser = Browser::that_keeps_pages();
+        browser.open(&format!("{base}/sign-in"));
+        browser.fill("#sign-in-email", &of_role(MemberRole::Owner));
+        browser.fill("#sign-in-password", PASSWORD);
+        browser.click("#sign-in button");
+        browser.shows("Overview");
+        browser.open(&format!("{base}{KEYS}"));
+        browser.fill("#add-key-label", "web shop");
+        browser.click("#add-key button[type=submit]");
+        browser.wait_for(".secret code");
+        // It is shown once, also to who goes on and comes back.
+        browser.open(&format!("{base}/dashboard/webhooks"));
+        browser.back();
+        browser.shows("web shop");
+        assert!(!browser.has(".secret code"), "{}", browser.text());
+        browser.open(&format!("{base}{KEYS}"));
+        browser.click("#sign-out button");
+        browser.shows("E-mail address");
+        browser.back();
+        browser.shows("E-mail address");
+        assert!(!browser.text().contains("web shop"), "{}", browser.text());
         shops.pages.close().await;
     }
 

@@ -150,7 +150,7 @@ on_both! {
         assert_eq!((gone.0, &gone.1["data"]["status"]), (200, &json!("cancelled")));
         assert_eq!(api.ask("POST", &cancel, Some("{}"), &["Idempotency-Key: cancel-1"]).await, gone, "the same answer again");
         let taken = ask_for(&shops.t().app, shops.shop.id, account.id, 500).await.unwrap().payout.id;
-        export_payouts(&shops.t().app, "ola", false).await.unwrap();
+        export_payouts(&shops.t().app, "ola", false).await.unwrap().unwrap();
         assert_eq!(api.post(&format!("/payouts/{taken}/cancel"), &json!({})).await.1["code"], "payout_being_paid");
         for path in ["/payouts?status=open", "/payouts?cursor=x", "/balance/entries?cursor=x"] {
             assert_eq!(api.get(path).await.0, 422, "{path}");

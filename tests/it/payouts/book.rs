@@ -241,6 +241,26 @@ on_both! {
         let Ok(Marked::Ended(row)) = mark_payout(&t.app, &second).await.unwrap() else { panic!("not paid") };
         let end = row.payout.end.unwrap();
         assert_eq!((end.by.as_str(), end.bank_reference.as_deref()), ("ife", Some("FT26-1")), "the first one's reference stays");
+        // What one says that the bank has sent, nobody else gives back to the business by a word.
+        let said = ask_for(&t.app, shop.id, account.id, 200_000).await.unwrap().payout.id;
+        assert!(matches!(mark_payout(&t.app, &marking(said, Outcome::Paid, "ola")).await.unwrap(), Ok(Marked::OneOfTwo(_))));
+        let refuse = |by| marking(said, Outcome::Refused, by);
+        let theirs = mark_payout(&t.app, &refuse("ife")).await.unwrap();
+        assert_eq!(theirs, Err(EndRefusal::Step(StepRefusal::SaidPaid("ola".into()))));
+        let command = Marking { seat: Seat::CommandLine, ..refuse("ola") };
+        assert_eq!(mark_payout(&t.app, &command).await.unwrap(), Err(EndRefusal::TwoAtTheDesk));
+        let other = Marking { reference: Some("FT26-2"), ..marking(said, Outcome::Paid, "ife") };
+        let other = mark_payout(&t.app, &other).await.unwrap();
+        assert_eq!(other, Err(EndRefusal::Step(StepRefusal::OtherReference("ola".into(), "FT26-1".into()))));
+        let back = mark_payout(&t.app, &refuse("ola")).await.unwrap();
+        let Ok(Marked::TakenBack(row)) = back else { panic!("{back:?}") };
+        assert_eq!((row.payout.status, row.payout.first), (PayoutStatus::Pending, None));
+        assert_eq!(t.app.store.payout(said).await.unwrap().unwrap().payout.first, None);
+        assert_eq!(standing(&t, &shop).await.1, 200_000, "it waits as before");
+        assert!(matches!(mark_payout(&t.app, &refuse("ife")).await.unwrap(), Ok(Marked::Ended(_))));
+        let why = Marking { reason: Some("the account is closed"), ..marking(large, Outcome::Paid, "ife") };
+        assert_eq!(mark_payout(&t.app, &why).await.unwrap(), Err(EndRefusal::ReasonOfPaid));
+
         let refused = ask_for(&t.app, shop.id, account.id, 200_000).await.unwrap().payout.id;
         let one = mark_payout(&t.app, &marking(refused, Outcome::Refused, "ola")).await.unwrap();
         assert!(matches!(one, Ok(Marked::Ended(_))), "no money leaves by a refusal");
@@ -258,7 +278,7 @@ on_both! {
         }
         cancel_payout(&t.app, Actor::Key, shop.id, ids[1], None).await.unwrap().unwrap().unwrap();
         let taken = async |again| {
-            let exported = export_payouts(&t.app, "ola", again).await.unwrap();
+            let exported = export_payouts(&t.app, "ola", again).await.unwrap().unwrap();
             exported.rows.iter().map(|row| row.payout.id).collect::<Vec<_>>()
         };
         assert_eq!(taken(true).await, [0; 0]);

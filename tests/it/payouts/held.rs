@@ -1,16 +1,23 @@
 //! Money that may not be there is not handed to the bank: of a business that owes, or with an open alarm.
 
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::payout::payout_code;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
+use tillbell::ops::holds::{hold, resume};
 use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::notices::alarms::alarms_since;
 use tillbell::ops::payouts::accounts::{Owner, remove_payout_account};
+use tillbell::ops::payouts::end::{EndRefusal, cancel_payout};
 use tillbell::ops::payouts::export::export_payouts;
+use tillbell::ops::payouts::request::Actor;
 use tillbell::ops::people::users::{Place, add_user};
 
 use super::world::{GIVEN, OWNER, ask_for, funded, member, ready_account, standing};
 use crate::debit_mails::back;
-use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
+use crate::harness::app::{ACCOUNT, LATER, START, TestApp, world};
 use crate::harness::mails::Alert;
 use crate::pages::dashboard_world::Shops;
 use crate::people::PASSWORD;
@@ -18,7 +25,7 @@ use crate::two_states::unmatch;
 
 /// What is handed over: the numbers of the payouts, and why others are not.
 async fn exported(t: &TestApp) -> (Vec<i64>, Vec<String>) {
-    let exported = export_payouts(&t.app, "ola", false).await.unwrap();
+    let exported = export_payouts(&t.app, "ola", false).await.unwrap().unwrap();
     let rows = exported.rows.iter().map(|row| row.payout.id).collect();
     (rows, exported.held.into_iter().map(|(_, why)| why).collect())
 }
@@ -69,6 +76,46 @@ on_both! {
         assert_eq!(exported(&t).await, (vec![row.payout.id], Vec::new()));
     }
 
+    async fn a_debit_of_one_of_many_credits_holds_whoever_has_them_all(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        let account = ready_account(&t, &shop, owner, &GIVEN).await;
+        let mut last = None;
+        for _ in 0..4 {
+            let payment = t.create(&shop, 9_000, "Ebiere Alagoa").await;
+            t.advance(LATER);
+            let credit = Alert::credit(ACCOUNT, 9_000, "Ebiere Alagoa", t.app.now() - Span::seconds(20));
+            assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+            last = Some((payment, credit));
+        }
+        let (payment, credit) = last.unwrap();
+        let row = ask_for(&t.app, shop.id, account.id, 1_000_000).await.unwrap();
+        let mut debits = Vec::new();
+        for id in ["<one.back@gens.example>", "<two.back@gens.example>"] {
+            t.advance(LATER);
+            let at = t.app.now() - Span::seconds(20);
+            let debit = Alert { session: String::new(), message_id: id.into(), at, ..back(&credit) };
+            debits.push(t.ingest(&debit.text()).await.alert_id);
+        }
+        let (rows, held) = exported(&t).await;
+        assert_eq!((rows, held.len()), (Vec::<i64>::new(), 1));
+        // Who deals with one of them has not dealt with the other, whichever credit it was of.
+        let ask = Reverse {
+            business_id: shop.id,
+            transaction_id: &payment.transaction_id,
+            reason: "the bank took it back",
+            operator: "ife",
+            undoing_alert: Some(debits[0]),
+            despite: None,
+        };
+        reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+        let (rows, held) = exported(&t).await;
+        assert!(rows.is_empty(), "{rows:?}");
+        assert!(matches!(&held[..], [why] if why.contains(&format!("alert {} may have taken", debits[1]))), "{held:?}");
+        dismiss_alert(&t.app, debits[1], "ife", "our rent").await.unwrap().unwrap();
+        assert_eq!(exported(&t).await, (vec![row.payout.id], Vec::new()));
+    }
+
     async fn what_goes_to_a_removed_account_or_is_a_disabled_business_s_waits(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
@@ -83,6 +130,32 @@ on_both! {
         set_business(&t.app, "ada", shop.id, &off).await.unwrap().unwrap();
         let (rows, held) = exported(&t).await;
         assert!(rows.is_empty() && held[0].contains("disabled"), "{held:?}");
+    }
+
+    async fn a_restored_database_hands_no_payout_over_and_tells_of_those_it_has_not(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        funded(&t, &shop, 9_000).await;
+        let account = ready_account(&t, &shop, owner, &GIVEN).await;
+        let row = ask_for(&t.app, shop.id, account.id, 400_000).await.unwrap();
+        hold(&t.app, "ada", "restored").await.unwrap();
+        let refused = export_payouts(&t.app, "ola", false).await.unwrap().unwrap_err();
+        assert!(refused.to_string().contains("may have payouts"), "{refused}");
+        // Nor does it come back to the balance: the bank may have it already.
+        let cancel = cancel_payout(&t.app, Actor::Key, shop.id, row.payout.id, None).await.unwrap().unwrap();
+        assert!(matches!(cancel, Err(EndRefusal::Held)), "{cancel:?}");
+        assert!(t.app.store.payout(row.payout.id).await.unwrap().unwrap().payout.taken_at.is_none());
+        // One that was made after the copy: the bank tells of it, and nobody here knows it.
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(20);
+        let unknown = payout_code(0x1234_5678_9abc);
+        let told = Alert { direction: "DEBIT", ..Alert::credit(ACCOUNT, 4_000, &unknown, at) };
+        let debit = t.ingest(&told.text()).await;
+        let alarms = alarms_since(&t.app, START).await.unwrap();
+        let [alarm] = &alarms[..] else { panic!("{alarms:?}") };
+        assert!(alarm.body.contains(&format!("Alert {} is a debit with the payout reference {unknown}", debit.alert_id)), "{}", alarm.body);
+        resume(&t.app, "ada").await.unwrap();
+        assert_eq!(exported(&t).await, (vec![row.payout.id], Vec::new()));
     }
 
     async fn the_desk_says_beside_a_payout_that_its_money_may_be_gone(db: TestDatabase) {

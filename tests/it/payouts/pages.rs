@@ -122,6 +122,10 @@ on_both! {
         let wrong = admin.submit(&page, &mark_small, &[("outcome", "refused"), ("reason", "")]).await;
         assert_eq!(wrong.status, 422);
         assert!(wrong.text_of(&format!("#{mark_small}")).contains("Say why"), "{}", wrong.text_of("main"));
+        let wrong = admin.submit(&page, &mark_small, &[("reason", "the account is closed")]).await;
+        assert_eq!((wrong.status, status(small.id).await), (422, PayoutStatus::Pending), "nothing is chosen for anybody");
+        let wrong = admin.submit(&page, &mark_small, &[("outcome", "paid"), ("reason", "the account is closed")]).await;
+        assert!(wrong.text_of(&format!("#{mark_small}")).contains("is for a payout that is refused"), "{}", wrong.text_of("main"));
         let wrong = admin.submit(&page, &mark_small, &[("outcome", "lost")]).await;
         assert_eq!((wrong.status, status(small.id).await), (422, PayoutStatus::Pending));
         let done = admin.submit(&page, &mark_small, &[("outcome", "paid"), ("reference", "FT1")]).await;

@@ -4,9 +4,11 @@ use serde_json::json;
 use tillbell::alert_reader::Banks;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::time::Span;
+use tillbell::ops::merchants::test_bank::account_of;
 
 use super::world::{SIMULATE, World, exact, with};
 use crate::api::server::CREATE;
+use crate::harness::app::TestApp;
 
 /// Banks of whose mails some tell too little, and what comes of an exact one.
 const NOT_BY_ITSELF: [(&str, &str, &str); 4] = [
@@ -199,6 +201,20 @@ on_both! {
             assert_eq!(w.status(payment).await, "approved");
         }
         w.audited().await;
+    }
+
+    async fn many_businesses_that_begin_at_once_each_get_an_account(db: TestDatabase) {
+        let t = TestApp::start(db).await;
+        let mut made = tokio::task::JoinSet::new();
+        for n in 0..25 {
+            let shop = t.merchant(&format!("shop{n}.example")).await;
+            let app = t.app.clone();
+            made.spawn(async move { account_of(&app, shop.id).await.unwrap().unwrap().number });
+        }
+        let mut numbers = made.join_all().await;
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 25);
     }
 
     async fn two_nodes_give_a_business_one_account(db: TestDatabase) {

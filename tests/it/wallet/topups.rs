@@ -5,18 +5,26 @@ use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{CorrectRefusal, Payment, Status};
 use tillbell::domain::time::Span;
+use tillbell::domain::user::MemberRole;
+use tillbell::domain::wallet::WalletStatus;
 use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::read::read_payment;
+use tillbell::ops::payouts::export::export_payouts;
+use tillbell::ops::payouts::request::PayoutRow;
 use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::start::Started;
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallets::desk::{Act, GivenCredit, act, credit};
 
-use super::world::{PHONE, PIN, World};
+use super::world::{PHONE, PIN, World, token};
 use crate::audits::{by_hand, violations};
-use crate::harness::app::{ACCOUNT, LATER, at};
+use crate::debit_mails::back;
+use crate::harness::app::{ACCOUNT, LATER, START, at};
 use crate::harness::mails::Alert;
+use crate::payouts::world::{GIVEN, OWNER, ask_for, funded, member, ready_account};
 
 const PAYER: &str = "Ifeoma Danladi";
 
@@ -38,6 +46,75 @@ async fn world(db: crate::harness::databases::TestDatabase) -> World {
 }
 
 on_both! {
+    async fn money_that_the_bank_may_have_taken_back_is_spent_by_nobody(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let (_, open) = w.ready(300, 200).await;
+        // Asked for before the top-up, and paid with its money.
+        w.t.advance(Span::minutes(1));
+        topup(&w, 7_500, PAYER).await;
+        w.t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 7_500, "Danladi Ifeoma", w.t.app.now() - Span::seconds(9));
+        assert_eq!(w.t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+        // Spent before the bank takes it back.
+        assert!(matches!(w.confirm(&open, PIN).await, Confirmed::Paid(_)));
+        let other = w.t.merchant("bolu.example").await;
+        let mut waits = Vec::new();
+        for (shop, email) in [(&w.shop, OWNER), (&other, "bolu@bolu.example")] {
+            let owner = member(&w.t, shop, email, MemberRole::Owner).await;
+            waits.push(ready_account(&w.t, shop, owner, &GIVEN).await);
+        }
+        funded(&w.t, &other, 9_000).await;
+        funded(&w.t, &w.shop, 9_100).await;
+        let held = ask_for(&w.t.app, w.shop.id, waits[0].id, 400_000).await.unwrap();
+        let fine = ask_for(&w.t.app, other.id, waits[1].id, 400_000).await.unwrap();
+        let debit = w.t.ingest(&back(&credit).text()).await;
+        let exported = export_payouts(&w.t.app, "ola", false).await.unwrap().unwrap();
+        let ids = |rows: &[PayoutRow]| rows.iter().map(|row| row.payout.id).collect::<Vec<_>>();
+        assert_eq!(ids(&exported.rows), [fine.payout.id]);
+        let [(row, why)] = &exported.held[..] else { panic!("{:?}", exported.held) };
+        assert!(row.payout.id == held.payout.id && why.contains("wallet that has paid it"), "{why}");
+        // Nor is the rest of it, by what was asked for before or is asked for now.
+        let refused = w.try_start(&w.request(100, "second")).await;
+        assert!(matches!(refused, Started::NotActive(WalletStatus::Suspended)), "{refused:?}");
+        dismiss_alert(&w.t.app, debit.alert_id, "ife", "our rent").await.unwrap().unwrap();
+        let second = w.begin(100, "third").await;
+        w.t.ingest(&Alert { message_id: "<told.again@gens.example>".into(), ..back(&credit) }.text()).await;
+        w.t.advance(LATER);
+        let debit = Alert { at: w.t.app.now() - Span::seconds(9), ..back(&credit) };
+        let debit = w.t.ingest(&Alert { message_id: "<a.second@gens.example>".into(), ..debit }.text()).await;
+        assert_eq!(w.t.app.store.alarm_of_wallet(w.wallet().await.id, START).await.unwrap(), Some(debit.alert_id));
+        assert!(matches!(w.confirm(&token(&second), PIN).await, Confirmed::Suspended));
+    }
+
+    async fn a_debit_that_may_be_of_another_beneficiary_reverses_no_top_up_unasked(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let asked = topup(&w, 7_500, PAYER).await;
+        w.t.create(&w.shop, 7_500, "Boma Dokubo").await;
+        w.t.advance(LATER);
+        let mut credit = None;
+        for payer in [PAYER, "Boma Dokubo"] {
+            let mail = Alert::credit(ACCOUNT, 7_500, payer, w.t.app.now() - Span::seconds(9));
+            assert_eq!(w.t.ingest(&mail.text()).await.status, AlertStatus::Matched);
+            credit = Some(mail);
+        }
+        w.t.advance(LATER);
+        let at = w.t.app.now() - Span::seconds(9);
+        let debit = Alert { session: String::new(), payer: "X".into(), at, ..back(&credit.unwrap()) };
+        let debit = w.t.ingest(&debit.text()).await.alert_id;
+        let ask = Reverse {
+            business_id: w.shop.id,
+            transaction_id: &asked.transaction_id,
+            reason: "the bank took it back",
+            operator: "ife",
+            undoing_alert: Some(debit),
+            despite: None,
+        };
+        let refused = reverse_payment(&w.t.app, &ask).await.unwrap().unwrap_err().to_string();
+        assert!(refused.contains("may as well be about"), "{refused}");
+    }
+
     async fn a_transfer_fills_the_wallet_and_nobody_else(db: TestDatabase) {
         let w = world(db).await;
         assert!(matches!(ask(&w, 100, PAYER).await, ToppingUp::NoWallet));

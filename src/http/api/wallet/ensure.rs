@@ -32,6 +32,6 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 
 async fn work(http: &Http, phone: &Phone) -> Result<Answer, ApiError> {
     let ensured = ensure(&http.app, phone).await?;
-    let wallet = WalletBody::of(phone, Some(&ensured.wallet), http.app.now());
+    let wallet = WalletBody::of(&http.app, phone, Some(&ensured.wallet)).await?;
     Ok(Answer::ok(good_body(None, WalletBody { created: Some(ensured.created), ..wallet })))
 }

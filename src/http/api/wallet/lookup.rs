@@ -32,5 +32,5 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 
 async fn work(http: &Http, phone: &Phone) -> Result<Answer, ApiError> {
     let wallet = find(&http.app, phone).await?;
-    Ok(Answer::ok(good_body(None, WalletBody::of(phone, wallet.as_ref(), http.app.now()))))
+    Ok(Answer::ok(good_body(None, WalletBody::of(&http.app, phone, wallet.as_ref()).await?)))
 }

@@ -18,12 +18,12 @@ use serde::Serialize;
 
 use super::once::{self, Begun};
 use super::{Admitted, Answer, Received, admit_to};
+use crate::app::App;
 use crate::directory::Caller;
 use crate::domain::impostor::{Impostor, OwnHost};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
-use crate::domain::time::Timestamp;
 use crate::domain::wallet::Wallet;
 use crate::http::Http;
 use crate::http::describe::fields::Field;
@@ -33,8 +33,10 @@ use crate::http::request::validate::{Checker, check_text, read_string};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::server::rate_limits::Group;
+use crate::ops::OpError;
 use crate::ops::messages::quota::OverQuota;
 use crate::ops::messages::quota::QuotaScope;
+use crate::ops::wallets::held::standing;
 use crate::wire::JsonMoney;
 
 /// Characters of a phone number with the spaces and punctuation that people write.
@@ -261,15 +263,19 @@ struct WalletBody {
 
 impl WalletBody {
     /// `None`: the number has no wallet.
-    fn of(phone: &Phone, wallet: Option<&Wallet>, now: Timestamp) -> WalletBody {
-        WalletBody {
+    async fn of(app: &App, phone: &Phone, wallet: Option<&Wallet>) -> Result<WalletBody, OpError> {
+        let status = match wallet {
+            Some(wallet) => Some(standing(app, wallet, app.now()).await?.as_str()),
+            None => None,
+        };
+        Ok(WalletBody {
             phone: phone.e164(),
             wallet_id: wallet.map(|wallet| wallet.id),
             tier: wallet.map(|wallet| wallet.tier.number()),
             has_pin: wallet.is_some_and(Wallet::has_pin),
             balance: JsonMoney(wallet.map_or(Money::ZERO, |wallet| wallet.balance)),
-            status: wallet.map(|wallet| wallet.status(now).as_str()),
+            status,
             created: None,
-        }
+        })
     }
 }

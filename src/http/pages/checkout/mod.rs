@@ -57,7 +57,7 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
         Some((token, "")) => (token, Part::Page, CHECKOUT),
         _ => (rest, Part::Page, CHECKOUT),
     };
-    let mut response = match over_limit(&http, http.limits.spend_page(address(&http, &parts))) {
+    let mut response = match over_limit(&http, http.limits.spend_page(address(&http, &parts)).await) {
         Some(seconds) => crowded(&http, part, seconds),
         None => match part {
             Part::Page => page(&http, token).await,

@@ -16,7 +16,7 @@ use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Badge, Link, Naira, Tab, Tabs, Tile, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::text::{Text, counted, grouped, percent};
-use crate::http::pages::times::age;
+use crate::http::pages::times::{age, took};
 use crate::http::paths::{
     DASHBOARD, DASHBOARD_KEYS, DASHBOARD_NEW_PAYMENT, DASHBOARD_PAYMENTS, DASHBOARD_TILL, DASHBOARD_WEBHOOKS,
     DASHBOARD_WEBSITES,
@@ -113,9 +113,9 @@ fn tiles(ask: &Ask, here: &Here, figures: &Figures, waits: &BusinessWaits) -> Ve
     let asked = asked.note(format!("{} ended unpaid", grouped(totals.ended)));
     let alone = figures.alone_per_mille().map_or_else(none, percent);
     let alone = Tile::new("Approved by itself", alone).note("the rest by a person");
-    let median = Tile::new("From bank to approval", figures.median.map_or_else(none, age));
+    let median = Tile::new("From bank to approval", figures.median.map_or_else(none, took));
     let median = match figures.slowest {
-        Some(slowest) => median.note(format!("half took no longer; slowest {}", age(slowest))),
+        Some(slowest) => median.note(format!("half took no longer; slowest {}", took(slowest))),
         None => median.note("half take no longer"),
     };
     let open = &waits.open;

@@ -184,9 +184,10 @@ fn came_for(came: &CameForSale) -> Came {
         ArrivalKind::Late => ("Too late", format!("It came after the time of this sale. {checks}")),
         ArrivalKind::TooLittle => ("Too little", format!("{} was asked for. {checks}", asked.text())),
         ArrivalKind::TooMuch => ("Too much", format!("{} was asked for. {checks}", asked.text())),
-        ArrivalKind::OtherName => {
-            ("Another name", format!("It came from an account in another name. {checks}"))
-        }
+        ArrivalKind::OtherName => (
+            "Another name",
+            format!("It came in another name, or in one that is only like this one. {checks}"),
+        ),
         ArrivalKind::Waiting => ("Being checked", checks.to_owned()),
     };
     Came { word, amount: got, name: (&came.payment.payer_name).into(), note: note.into() }
@@ -338,8 +339,10 @@ fn told(zone: &Zone, sale: &Sale, state: SaleState) -> (Tone, &'static str, Stri
     let payment = &sale.row.payment;
     match state {
         SaleState::Waits => {
-            let until = zone.clock(payment.expires_at).text;
-            (Tone::Info, "Waiting", format!("until {until}"))
+            let until = payment.expires_at;
+            let is_of_its_day = zone.date(until) == zone.date(payment.created_at);
+            let until = if is_of_its_day { zone.clock(until) } else { zone.time(until) };
+            (Tone::Info, "Waiting", format!("until {}", until.text))
         }
         SaleState::Expired => (Tone::Muted, "Expired", "no money came in time".to_owned()),
         SaleState::Ended if payment.swept => (Tone::Muted, "Expired", "no money came".to_owned()),

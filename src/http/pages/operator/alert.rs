@@ -13,6 +13,7 @@ use super::alerts::{View, keys_are_on, state};
 use super::mail::MailView;
 use super::{DeskPage, forbidden, frame, id_behind, may};
 use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::text::reasons_in;
 use crate::domain::user::StaffRight;
@@ -231,23 +232,28 @@ async fn suggestions(
 ) -> Result<Vec<Shown>, OpError> {
     let alert = &details.alert;
     let mut shown = Vec::new();
-    for (number, one) in considered_in(&alert.evidence).iter().take(SUGGESTIONS_MAX).enumerate() {
-        let is_it = |payment: &&Payment| {
+    let all = considered_in(&alert.evidence);
+    let of = |one: &Suggestion| {
+        details.considered.iter().find(|payment| {
             payment.transaction_id == one.transaction_id && payment.business_id == one.business_id
-        };
-        let now = details.considered.iter().find(is_it);
-        let may_be_paid = is_open
-            && now.is_some_and(|now| {
-                now.reversed_at.is_none()
-                    && (now.status == Status::Pending || now.status == Status::Rejected && now.swept)
-            });
+        })
+    };
+    let can_be_paid = |now: &Payment| {
+        now.reversed_at.is_none()
+            && (now.status == Status::Pending || now.status == Status::Rejected && now.swept)
+    };
+    let payable = all.iter().take(SUGGESTIONS_MAX).filter(|one| of(one).is_some_and(can_be_paid)).count();
+    for (number, one) in all.iter().take(SUGGESTIONS_MAX).enumerate() {
+        let now = of(one);
+        let may_be_paid = is_open && now.is_some_and(can_be_paid);
         let told = onto.filter(|(business, id, _)| *business == one.business_id && *id == one.transaction_id);
         let against = match told {
             Some((_, _, all)) => all.clone(),
             None if may_be_paid && number < WEIGHED_MAX => against(ask, alert, one).await?,
             None => Vec::new(),
         };
-        let form = may_be_paid.then(|| approve_form(ask, alert, (number, one), &against, told.is_some()));
+        let form = may_be_paid
+            .then(|| approve_form(ask, alert, (number, one, payable == 1), &against, told.is_some()));
         let business = find_business(ask.app(), one.business_id).await?.map(|found| found.name);
         shown.push(Shown {
             title: Cell::link(
@@ -286,7 +292,7 @@ async fn against(ask: &Ask, alert: &AlertRow, one: &Suggestion) -> Result<Vec<St
 fn approve_form(
     ask: &Ask,
     alert: &AlertRow,
-    (number, one): (usize, &Suggestion),
+    (number, one, is_only): (usize, &Suggestion, bool),
     against: &[String],
     is_refused: bool,
 ) -> Form {
@@ -294,7 +300,9 @@ fn approve_form(
     let form = form_of(ask, &id, alert, "approve", "Approve")
         .hidden("payment", &one.transaction_id)
         .hidden("business", one.business_id.to_string());
-    let form = if number == 0 { form.key("a") } else { form.look(Look::Plain).key(DIGITS[number]) };
+    // One key decides only where there is nothing to choose; else a number points at one, and Enter decides.
+    let form = form.key(if is_only { "a" } else { DIGITS[number] });
+    let form = if number == 0 { form } else { form.look(Look::Plain) };
     against_it(form, &id, against, is_refused)
 }
 
@@ -388,13 +396,18 @@ fn compared(
     let beside = |cell: Cell, badge: Cell| Cell::Beside(vec![cell, badge]);
     let amount = fit(&one.amount_fit, &["exact"], &["short by the charges"]);
     let asked = now.map_or(Cell::None, |now| Cell::Money(Naira(now.amount)));
+    let apart = now.zip(alert.facts.amount).map_or(0, |(now, came)| came.kobo() - now.amount.kobo());
+    let apart = (apart != 0).then(|| {
+        let word = if apart > 0 { "more came" } else { "less came" };
+        Cell::text(format!("{} {word}", naira(Money(apart.abs()))))
+    });
     let name = beside(Cell::text(&one.expected_name), fit(&one.name, &["match"], &["close"]));
     let name = if one.name == "match" { name } else { name.under(Cell::text(&one.name_reason)) };
     let time = fit(&one.time_fit, &["fits"], &["missed by less than a day"]);
     let made = now.map_or(Cell::None, |now| Cell::Time(zone.time(now.created_at)));
     let account = if one.account == "the alert's account" { Tone::Good } else { Tone::Warn };
     let mut facts = Facts::new()
-        .fact("Amount", beside(asked, amount))
+        .fact("Amount", apart.into_iter().fold(beside(asked, amount), Cell::under))
         .fact("Name", name)
         .fact("Made", beside(made, time))
         .fact("Account", Cell::badge(account, &one.account))

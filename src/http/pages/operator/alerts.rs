@@ -269,7 +269,9 @@ fn rows(ask: &Ask, view: &View, page: &Page<AlertRow>, is_on: bool, has_ticks: b
         ];
         if has_ticks {
             let label = format!("Alert {} of {payer}", alert.id).into();
-            let tick = Tick { form: DISMISS, name: "alerts", value: alert.id.to_string(), label };
+            let value = alert.id.to_string();
+            let is_ticked = ask.form.iter().flat_map(|form| form.all("alerts")).any(|one| one == value);
+            let tick = Tick { form: DISMISS, name: "alerts", value, label, is_ticked };
             cells.insert(0, Cell::Tick(tick));
         }
         rows.row(cells);

@@ -153,14 +153,14 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
     let keys = list_keys(app, id).await?.unwrap_or_default();
     let keys = page_of_whole(keys, at("keys"), None, |one| one.id);
     let team = page_of_whole(team, at("members"), None, |one| one.user_id);
-    let median = month.median.map_or_else(|| "–".to_owned(), age);
+    let half = month.median.map(|median| format!(", half within {}", age(median))).unwrap_or_default();
     let failed = Tile::new("Failed webhooks", grouped(waits.webhooks.failed.count))
         .href(link(OPERATOR_WEBHOOKS, &[("business", &text), ("status", "failed")]));
     let failed = if waits.webhooks.failed.count > 0 { failed.tone(Tone::Bad) } else { failed };
     let tiles = vec![
         Tile::money("Balance", standing.balance.unwrap_or_default()),
         Tile::money("Approved, 30 days", month.totals.approved_amount)
-            .note(format!("{}, half within {median}", counted(month.totals.approved, "payment")))
+            .note(format!("{}{half}", counted(month.totals.approved, "payment")))
             .href(link(OPERATOR_PAYMENTS, &[("business", &text)])),
         Tile::money("Open payments", waits.open.amount).note(counted(waits.open.count, "payment")),
         failed,

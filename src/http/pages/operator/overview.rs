@@ -15,7 +15,7 @@ use crate::http::pages::layout::{Frame, link};
 use crate::http::pages::parts::{Empty, Link, Naira, Notice, Tile, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::{counted, grouped, percent};
-use crate::http::pages::times::age;
+use crate::http::pages::times::{age, took};
 use crate::http::paths::{
     OPERATOR_ALERTS, OPERATOR_AUDIT, OPERATOR_BUSINESSES, OPERATOR_MAILBOXES, OPERATOR_PAYMENTS,
     OPERATOR_PAYOUTS, OPERATOR_WEBHOOKS,
@@ -143,8 +143,8 @@ fn waiting(ask: &Ask, waits: &DeskWaits) -> Vec<Tile> {
 fn figures(today: &Figures, month: &Figures) -> Vec<Tile> {
     let approved = Tile::money("Approved today", today.totals.approved_amount);
     let alone = month.alone_per_mille().map_or_else(|| "–".to_owned(), percent);
-    let median = month.median.map_or_else(|| "–".to_owned(), age);
-    let slowest = month.slowest.map(|slowest| format!("slowest {}", age(slowest)));
+    let median = month.median.map_or_else(|| "–".to_owned(), took);
+    let slowest = month.slowest.map(|slowest| format!("slowest {}", took(slowest)));
     let median = Tile::new("From bank to approval, 30 days", median);
     vec![
         approved.note(counted(today.totals.approved, "payment")),
@@ -206,7 +206,10 @@ fn told_today(ask: &Ask, told: &[Alarm]) -> Rows {
     let mut rows = Rows::new(
         "Alarms of the day",
         columns,
-        Empty::new("No alarms", "What somebody must look at though nobody asked stands here for a day."),
+        Empty::new(
+            "No alarms",
+            "What somebody must look at stands here for a day: a mailbox that is not read, money that may have gone back.",
+        ),
     );
     let zone = ask.zone();
     for one in told.iter().take(TOLD_MAX) {

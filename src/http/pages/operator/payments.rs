@@ -92,7 +92,7 @@ fn filters(ask: &Ask) -> Filters {
         action: OPERATOR_PAYMENTS.to_owned(),
         hidden: Vec::new(),
         fields: vec![
-            field("q", "Transaction id, reference or payer", Kind::Search),
+            field("q", "Id, payer, amount, account or business", Kind::Search),
             field("status", "State", Kind::Select(statuses)),
             field("business", "Business number", Kind::Text),
         ],
@@ -117,10 +117,7 @@ fn rows(ask: &Ask, page: &Page<Payment>, names: &Names, is_on: bool) -> Rows {
         Column::new("Business"),
         Column::new("Made"),
     ];
-    let empty = Empty::new(
-        "No payments here",
-        "Payments that merchants ask for will stand here. Search for less, if you searched.",
-    );
+    let empty = Empty::new("No payments here", "Payments that merchants ask for will stand here.");
     let mut rows = Rows::new("Payments", columns, empty);
     let zone = ask.zone();
     for payment in &page.rows {

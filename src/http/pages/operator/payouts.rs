@@ -81,6 +81,10 @@ async fn mark(ask: &Ask) -> Result<Result<String, Wrong>, OpError> {
             "Your word is kept that payout {id}, {}, is paid. Another person must say so too.",
             naira(row.payout.amount)
         )),
+        Ok(Marked::TakenBack(row)) => Ok(format!(
+            "You took back that payout {id}, {}, is paid. It waits as before; refuse it now if it is to be refused.",
+            naira(row.payout.amount)
+        )),
         Ok(Marked::Ended(row)) => Ok(match row.payout.status {
             PayoutStatus::Paid => format!("Payout {id}, {}, is paid.", naira(row.payout.amount)),
             _ => format!(
@@ -89,7 +93,10 @@ async fn mark(ask: &Ask) -> Result<Result<String, Wrong>, OpError> {
                 row.business
             ),
         }),
-        Err(why @ EndRefusal::Reason) => Err(Wrong::at(form, "reason", why)),
+        Err(why @ (EndRefusal::Reason | EndRefusal::ReasonOfPaid)) => Err(Wrong::at(form, "reason", why)),
+        Err(why @ EndRefusal::Step(StepRefusal::OtherReference(..))) => {
+            Err(Wrong::at(form, "reference", why))
+        }
         Err(why @ EndRefusal::Reference) => Err(Wrong::at(form, "reference", why)),
         Err(EndRefusal::Step(StepRefusal::Finished(status))) => {
             let found = find_payout(ask.app(), None, id).await?;
@@ -215,11 +222,12 @@ fn mark_form(ask: &Ask, row: &PayoutRow, wrong: Option<&Wrong>, held: Option<&st
     let id = format!("{MARK}-{}", row.payout.id);
     let of = |name, label: &str, kind| -> Field { field(ask, &id, name, label, kind, wrong) };
     let outcomes = vec![
+        Choice::new("", "Choose"),
         Choice::new("paid", "Paid: the bank has sent it"),
         Choice::new("refused", "Refused: it stays here"),
     ];
     let form = ask
-        .new_form(&id, OPERATOR_PAYOUTS, "Keep it")
+        .new_form(&id, OPERATOR_PAYOUTS, "Record this")
         .hidden("id", row.payout.id.to_string())
         .field(of("outcome", "What came of it", Kind::Select(outcomes)))
         .field(of("reference", "The bank's reference", Kind::Text).optional())

@@ -137,10 +137,7 @@ async fn show(ask: &Ask, refused: Option<String>) -> Result<Response, OpError> {
     }
     let cursor = ask.cursor();
     let page = page(ask, cursor).await?;
-    let empty = Empty::new(
-        "No webhooks here",
-        "A webhook is sent for every approved payment. Look in another state, or further back.",
-    );
+    let empty = Empty::new("No webhooks here", "A webhook is sent for every approved payment.");
     let path = here(ask);
     let act = may(ask, StaffRight::Decide).then_some(path.as_str());
     let names = Names::of(ask, page.rows.iter().map(|one| one.business_id).collect()).await?;

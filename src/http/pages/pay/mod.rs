@@ -71,7 +71,7 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 }
 
 async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
-    if let Some(seconds) = over_limit(http, http.limits.spend_page(address(http, parts))) {
+    if let Some(seconds) = over_limit(http, http.limits.spend_page(address(http, parts)).await) {
         return astray::crowded(seconds, parts.method == Method::POST);
     }
     // As some messengers and fingers write a link; forms are not sent there.
@@ -173,7 +173,7 @@ impl Link<'_> {
 
     async fn limited(&self, form: Form) -> Result<Next, OpError> {
         let hash: [u8; 32] = Sha256::digest(self.token.as_bytes()).into();
-        match over_limit(self.http, self.http.limits.spend_link(hash)) {
+        match over_limit(self.http, self.http.limits.spend_link(hash).await) {
             Some(seconds) => {
                 let until = self.http.app.now() + Span::seconds(seconds);
                 Ok(Next::Tell(FormOutcome::Throttled { until: until.0 }))

@@ -6,6 +6,7 @@ use http::StatusCode;
 use super::{home, passkey, refused_password};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Field, Kind};
+use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
 use crate::http::pages::plain::{Plain, unknown};
 use crate::http::paths::CONFIRM_PASSWORD;
@@ -16,6 +17,9 @@ use crate::ops::people::passwords::confirm_password;
 
 const FORM: &str = "confirm-password";
 const PASSKEY: &str = "confirm-passkey";
+/// What was pressed before was kept nowhere: a password in between must not do what is not seen any more.
+const GO_ON: &str =
+    "We know that it is you. Nothing was done yet: if you had pressed a button, press it again.";
 
 /// Where a page sends somebody whose password was not asked for lately; it leads back.
 pub fn address(path: &str) -> String {
@@ -36,14 +40,14 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
             let (answer, address) = (ask.field("credential"), ask.address());
             let came = confirm_by_passkey(ask.app(), session, ask.token(), answer, &address).await?;
             return Ok(match came {
-                Ok(token) => ask.see_as(&home(ask), None, Some(&token.0)),
+                Ok(token) => ask.see_as(&home(ask), Some(Flash::done(GO_ON)), Some(&token.0)),
                 Err(refusal) => passkey::refused(ask, page(ask, None), refusal),
             });
         }
         _ => {}
     }
     Ok(match confirm_password(ask.app(), session, ask.field("password"), &ask.address()).await? {
-        Ok(token) => ask.see_as(&home(ask), None, Some(&token.0)),
+        Ok(token) => ask.see_as(&home(ask), Some(Flash::done(GO_ON)), Some(&token.0)),
         Err(refusal) => {
             let (status, why) = refused_password(refusal);
             page(ask, Some(why)).answer(ask, status)

@@ -62,10 +62,12 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         "end-passkey" => Ok(passkeys::end(ask, session).await?),
         passkey::BEGIN => Ok(passkeys::begin(ask, session).await?),
         "end-session" => {
-            if let Ok(id) = ask.field("id").parse() {
-                end_session(ask.app(), session, id).await?;
-            }
-            Ok(ask.see(ME, Some(Flash::done("That session is over."))))
+            let is_over = match ask.field("id").parse() {
+                Ok(id) => end_session(ask.app(), session, id).await?,
+                Err(_) => false,
+            };
+            let told = if is_over { "That session is over." } else { "You have no such session any more." };
+            Ok(ask.see(ME, Some(Flash::done(told))))
         }
         "time-zone" => match set_time_zone(ask.app(), session, ask.field("zone")).await? {
             true => Ok(ask.see(ME, Some(Flash::done("Times are shown in this time zone now.")))),

@@ -13,9 +13,10 @@ pub mod registered;
 pub mod welcome;
 
 use axum::response::Response;
-use http::StatusCode;
+use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::ask::Ask;
+use super::cookie::Cookie;
 use super::plain::in_words;
 use crate::http::paths::{DASHBOARD, ME, OPERATOR, SIGN_IN, START};
 use crate::ops::OpError;
@@ -34,12 +35,19 @@ pub async fn start(ask: &Ask) -> Result<Response, OpError> {
     Ok(ask.see(to, None))
 }
 
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+
 /// Ends the session. Whoever has none is where he wanted to be.
 pub async fn sign_out(ask: &Ask) -> Result<Response, OpError> {
     if ask.is_form() {
         end_session(ask.app(), ask.token()).await?;
     }
-    Ok(ask.see(SIGN_IN, None))
+    let mut response = ask.see(SIGN_IN, None);
+    // Else a browser may bring back from its memory what was shown, a key too: it drops those pages when a cookie changes, and
+    // where it is told so.
+    Cookie::Session.clear(&mut response, &ask.app().public_url());
+    response.headers_mut().insert(CLEAR_SITE_DATA, HeaderValue::from_static("\"cache\""));
+    Ok(response)
 }
 
 /// That too many passwords or codes were tried.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
@@ -60,6 +61,8 @@ pub(in crate::store) struct Connection {
     prepared: Mutex<HashMap<(usize, bool), Statement>>,
     /// The server said that a commit may not have reached the standby.
     unreplicated: Arc<AtomicBool>,
+    /// Another connection told of something that this one listens for.
+    rung: Arc<Notify>,
     /// Ends with the connection: a server that hangs would otherwise keep task and socket for ever.
     _carrier: AbortOnDropHandle<()>,
 }
@@ -188,6 +191,8 @@ impl Connection {
                 .map_err(|e| away(describe(&e)))?;
             let unreplicated = Arc::new(AtomicBool::new(false));
             let flag = unreplicated.clone();
+            let rung = Arc::new(Notify::new());
+            let bell = rung.clone();
             let carrier = tokio::spawn(async move {
                 loop {
                     match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
@@ -207,6 +212,7 @@ impl Connection {
                                 tracing::warn!(notice = notice.message(), "PostgreSQL says");
                             }
                         }
+                        Some(Ok(AsyncMessage::Notification(_))) => bell.notify_one(),
                         Some(Ok(_)) => {}
                         Some(Err(error)) => {
                             tracing::debug!(error = describe(&error), "a PostgreSQL connection ended");
@@ -218,9 +224,14 @@ impl Connection {
             });
             let _carrier = AbortOnDropHandle::new(carrier);
             client.batch_execute(LIMITS).await.map_err(|e| away(describe(&e)))?;
-            Ok(Connection { client, prepared: Mutex::default(), unreplicated, _carrier })
+            Ok(Connection { client, prepared: Mutex::default(), unreplicated, rung, _carrier })
         };
         tokio::time::timeout(CONNECT_TIMEOUT, connect).await.map_err(|_| away("no connection within 3 s"))?
+    }
+
+    /// Returns when another connection told of something that this one listens for, now or since the last time.
+    pub(super) async fn rung(&self) {
+        self.rung.notified().await;
     }
 
     /// Whether a commit since the last call may not have reached the standby.

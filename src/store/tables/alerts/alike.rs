@@ -9,6 +9,7 @@ use futures_util::future::try_join_all;
 use super::decode;
 use crate::domain::alert::AlertRow;
 use crate::domain::money::Money;
+use crate::domain::name::words_key;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::engine::sql::{Sql, statements};
 use crate::store::{Store, StoreError, Value};
@@ -164,7 +165,7 @@ statements! {
                  and authenticity = 'forwarded' and status in ('matched', 'reversed') order by first_seen_at desc limit $4")
     }
     OF_PAYER: query {
-        concat!("select ", columns!(), " from alerts where payer_name = $1 and amount_kobo = $2 \
+        concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $8) and payer_name is not null and amount_kobo = $2 \
                  and first_seen_at between $7 and $4 and (first_seen_at >= $3 or status = 'reversed' \
                  or linked_alert_id is not null or coalesce((select s.id from settlements s where s.alert_id = alerts.id \
                  and s.reversed_at is not null and s.alert_id is not null order by s.id limit 1), 0) > 0) \
@@ -360,7 +361,7 @@ impl Store {
         self.read(&FORWARDED, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Credits of one amount whose payer is written just so, whatever account they show, first seen between two times, or
+    /// Credits of one amount whose payer bears the words of this name, in whatever order and however written, whatever account they show, first seen between two times, or
     /// before and perhaps taken back since; newest first. Also those that one of our own people forwarded, or whose proof is
     /// still asked for.
     pub async fn credits_of_payer(
@@ -373,13 +374,15 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![
-            payer_name.into(),
+            words_key(payer_name).into(),
             amount.into(),
             seen.0.into(),
             seen.1.into(),
             (limit as i64).into(),
             realm_value(realm),
             reversed_since.into(),
+            // Rows of before the key was kept.
+            payer_name.into(),
         ];
         self.read(&OF_PAYER, params).await?.into_iter().map(decode).collect()
     }

@@ -47,13 +47,14 @@ macro_rules! open_alarms {
     };
 }
 
-/// A credit that paid something and has an open alarm. What has one has a payment, so that the status need not choose
+/// A credit that paid something and has an open alarm; also one that another debit has undone since, for the first has still
+/// taken something. What has one has a payment, so that the status need not choose
 /// the index. They are counted for each of the few credits; of an `exists` PostgreSQL makes a join that reads all
 /// debits. Whether one is a debit must not choose an index either, nor whether it was simulated.
 macro_rules! alarm {
     () => {
         concat!(
-            "linked_alert_id is not null and payment_id is not null and status || '' = 'matched' \
+            "linked_alert_id is not null and payment_id is not null and status || '' in ('matched', 'reversed') \
              and coalesce(simulated_for, 0) = 0 and ",
             open_alarms!("count(*)"),
             " > 0"
@@ -85,6 +86,16 @@ statements! {
             " as undoing_id from alerts where first_seen_at >= $1 and first_seen_at < $2 and ",
             alarm!(),
             " order by first_seen_at desc, id desc limit $3"
+        )
+    }
+    ALARM_OF_WALLET: query {
+        concat!(
+            "select ",
+            open_alarms!("min(u.id)"),
+            " as undoing_id from alerts where first_seen_at >= $2 and (select p.wallet_id from payments p \
+             where p.id = alerts.payment_id and p.kind = 'topup') = $1 and ",
+            alarm!(),
+            " order by first_seen_at desc, id desc limit 1"
         )
     }
     ALARM_OF: query {
@@ -181,6 +192,12 @@ impl Store {
     pub async fn alarmed_by(&self, undoing_id: i64, limit: usize) -> Result<Vec<i64>, StoreError> {
         let rows = self.read(&ALARMED_BY, vec![undoing_id.into(), (limit as i64).into()]).await?;
         rows.into_iter().map(|row| row.reader("alert_alarms").int("credit_id")).collect()
+    }
+
+    /// The same of the newest top-up of a wallet that has an open alarm and came since then.
+    pub async fn alarm_of_wallet(&self, wallet_id: i64, since: Timestamp) -> Result<Option<i64>, StoreError> {
+        let row = self.read_one(&ALARM_OF_WALLET, vec![wallet_id.into(), since.into()]).await?;
+        row.map(|row| row.single_int("alerts")).transpose()
     }
 
     /// The first debit or reversal that may have taken the money of this alert back, and with which nobody has dealt.
