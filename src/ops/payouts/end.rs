@@ -41,7 +41,9 @@ pub enum EndRefusal {
     NoMember,
     #[error("the request took too long")]
     LeaseLost,
-    #[error("payouts are being compared with the bank's statement: the bank may have this one already; try again later")]
+    #[error(
+        "payouts are being compared with the bank's statement: the bank may have this one already; try again later"
+    )]
     Held,
 }
 

@@ -277,7 +277,13 @@ fn rules_and_board_ask_for_metrics_that_there_are() {
     let is_known = |name: &String| known.contains(name) || name.starts_with("tillbell_alerts_waiting_");
     assert_eq!(asked.iter().filter(|name| !is_known(name)).collect::<Vec<_>>(), Vec::<&String>::new());
     let board: Value = serde_json::from_str(BOARD).unwrap();
-    assert!(board["panels"].as_array().unwrap().iter().all(|panel| !panel["description"].as_str().unwrap().is_empty()));
+    assert!(
+        board["panels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|panel| !panel["description"].as_str().unwrap().is_empty())
+    );
 }
 
 /// Where the tool is installed: it comes with a whole server.
