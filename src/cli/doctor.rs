@@ -74,6 +74,14 @@ impl Finding {
         Finding::new(what, State::Off, found, "")
     }
 
+    /// Of something that was tried: it is `good`, or there is something to do about it.
+    fn tried(what: &str, tried: Result<(), String>, good: &str, to_do: &str) -> Finding {
+        match tried {
+            Ok(()) => Finding::ok(what, good),
+            Err(why) => Finding::new(what, State::Failed, why, to_do),
+        }
+    }
+
     fn object(&self) -> Object {
         Object::new()
             .with("check", &self.what)
@@ -292,14 +300,12 @@ async fn mailer(desk: &Desk) -> Vec<Finding> {
         let to_do = "Set notify.smtp_url: invitations and alarms are not mailed without it.";
         return vec![Finding::new(what, State::Warning, "they are not sent", to_do)];
     };
+    let tried = match Mailer::new(server, None) {
+        Ok(mailer) => mailer.try_it().await,
+        Err(problem) => Err(problem.to_string()),
+    };
     let to_do = "Mend notify.smtp_url: the address, the user or the password.";
-    vec![match Mailer::new(server, None) {
-        Ok(mailer) => match mailer.try_it().await {
-            Ok(()) => Finding::ok(what, "the mail server takes them"),
-            Err(why) => Finding::new(what, State::Failed, why, to_do),
-        },
-        Err(problem) => Finding::new(what, State::Failed, problem.to_string(), to_do),
-    }]
+    vec![Finding::tried(what, tried, "the mail server takes them", to_do)]
 }
 
 async fn messenger(desk: &Desk) -> Vec<Finding> {
@@ -307,14 +313,12 @@ async fn messenger(desk: &Desk) -> Vec<Finding> {
     let Some(whatsapp) = desk.config.messenger.whatsapp() else {
         return vec![Finding::off(what, "messenger = \"log\": they get none")];
     };
+    let tried = match WhatsApp::new(whatsapp) {
+        Ok(whatsapp) => whatsapp.try_it().await,
+        Err(problem) => Err(problem.to_string()),
+    };
     let to_do = "See docs/whatsapp.md: the token, the number and its permissions.";
-    vec![match WhatsApp::new(whatsapp) {
-        Ok(whatsapp) => match whatsapp.try_it().await {
-            Ok(()) => Finding::ok(what, "WhatsApp knows the number and the token"),
-            Err(why) => Finding::new(what, State::Failed, why, to_do),
-        },
-        Err(problem) => Finding::new(what, State::Failed, problem.to_string(), to_do),
-    }]
+    vec![Finding::tried(what, tried, "WhatsApp knows the number and the token", to_do)]
 }
 
 async fn public_address(desk: &Desk) -> Vec<Finding> {

@@ -159,11 +159,16 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
         }
         PaymentCommand::Reject { which, reason, yes } => {
             let business = whose_or_refer(&app, &which, "reject").await?;
-            if !yes {
-                confirm_rejection(&app, business, &which.transaction_id).await?;
-            }
-            let waits = match find_payment(&app, business, &which.transaction_id).await? {
-                Some(payment) => waiting_for(&app, &payment).await?,
+            // What cannot be rejected is refused by the rejection itself.
+            let found = find_payment(&app, business, &which.transaction_id).await?;
+            let waits = match found.filter(|one| one.status == Status::Pending) {
+                Some(payment) => {
+                    let waits = waiting_for(&app, &payment).await?;
+                    if !yes {
+                        confirm_rejection(&payment, &waits)?;
+                    }
+                    waits
+                }
                 None => String::new(),
             };
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
@@ -202,11 +207,8 @@ async fn waiting_for(app: &App, payment: &Payment) -> anyhow::Result<String> {
 }
 
 /// Asks a person at a terminal whether it is this payment that they mean; a script is not asked.
-async fn confirm_rejection(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
-    // What cannot be rejected is refused by the rejection itself.
-    let found = find_payment(app, business, transaction_id).await?;
-    let Some(payment) = found.filter(|one| one.status == Status::Pending) else { return Ok(()) };
-    let waits = waiting_for(app, &payment).await?;
+fn confirm_rejection(payment: &Payment, waits: &str) -> anyhow::Result<()> {
+    let (transaction_id, business) = (&payment.transaction_id, payment.business_id);
     let waits =
         if waits.is_empty() { String::new() } else { format!(" Money waits that may be for it: {waits}.") };
     let question = terminal::harmless_line(&format!(

@@ -18,6 +18,7 @@ use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 use crate::spoken_for::{came, named, obstacles};
+use crate::undoing::undo;
 
 const NAIRA: i64 = 7_000;
 const PAYER: &str = "MUSA DANLADI";
@@ -50,15 +51,7 @@ fn debit_saying(t: &TestApp, words: &str) -> String {
 /// The bank takes the money of a payment back, and an operator follows it.
 pub async fn taken_back(t: &TestApp, paid: &Payment, payer: &str) {
     let debit = t.ingest(&debit(t, payer).text()).await;
-    let ask = Reverse {
-        business_id: paid.business_id,
-        transaction_id: &paid.transaction_id,
-        reason: "the bank took it back",
-        operator: "ife",
-        undoing_alert: Some(debit.alert_id),
-        despite: None,
-    };
-    reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+    undo(&t.app, paid, debit.alert_id, None).await.unwrap();
 }
 
 /// Waits for a person for the sake of the one of before.

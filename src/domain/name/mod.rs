@@ -141,6 +141,12 @@ pub fn in_common(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> I
     InCommon { names: pairing.names(), received }
 }
 
+/// Whether a payment's name may stand for the payer's: by the rule, or because two names agree whatever stands beside them.
+pub fn is_like(expected: &Folded, payer: &Folded, cut: CutLengths<'_>) -> bool {
+    verdict_folded(expected, payer, cut) != NameVerdict::Different
+        || in_common(expected, payer, cut).is_much()
+}
+
 /// Whether the surname given with a payment is among the names that agree. Without a
 /// surname (empty, no letter) there is nothing to ask and the answer is yes; a surname of
 /// several words must agree with every one of them.

@@ -175,8 +175,7 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn of(text: &'a str) -> Wanted<'a> {
-        let figures = text.trim_start_matches("NGN").trim_start_matches('₦').trim().replace(',', "");
-        Wanted { text, amount: Money::parse(&figures).ok(), words: words_of(text).unwrap_or_default() }
+        Wanted { text, amount: Money::typed(text).ok(), words: words_of(text).unwrap_or_default() }
     }
 
     fn fits(&self, texts: &AlertTexts) -> bool {

@@ -9,7 +9,7 @@ use crate::domain::alert::AlertRow;
 use crate::domain::matching::{CANDIDATES_MAX, NEAR_MISS, has_ended_lately, similar_amounts, speaks_since};
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{CutLengths, Folded, NameVerdict, in_common, verdict_folded};
+use crate::domain::name::{self, Folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
@@ -189,12 +189,6 @@ pub async fn ended_lately(
     Ok((open_or_ended_lately(alert, ended), is_cut))
 }
 
-/// Whether a payment's name may stand for the payer's: by the rule, or because two names agree whatever stands beside them.
-pub fn is_like(expected: &Folded, payer: &Folded, cut: CutLengths<'_>) -> bool {
-    verdict_folded(expected, payer, cut) != NameVerdict::Different
-        || in_common(expected, payer, cut).is_much()
-}
-
 /// Others' payments of the very amount whose names are like the payer's, by the name rule alone. Where the index told
 /// which payments may be meant, it excuses nobody from looking at these.
 async fn missed_by_index(
@@ -204,7 +198,7 @@ async fn missed_by_index(
     payer_name: &str,
 ) -> Result<Vec<Payment>, OpError> {
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
-    let is_like = |name: &str| is_like(&Folded::new(name), &payer, &cut);
+    let is_like = |name: &str| name::is_like(&Folded::new(name), &payer, &cut);
     of_others(app, price, is_like).await
 }
 

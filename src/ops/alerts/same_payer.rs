@@ -59,9 +59,9 @@ impl OfPayer {
     }
 }
 
-/// Other credits of the amount and the payer, with the words of his name in whatever order, that may have come to its account, seen from
-/// two days before the money came to two days after the mail; newest first. A mailbox may have been unread for long. Those
-/// that went back, or may have, also from thirty days before. None where the alert shows no payer.
+/// Other credits of the amount and the payer, with the words of his name in whatever order, that may have come to its account,
+/// seen from two days before the money came to two days after the mail; newest first. A mailbox may have been unread for long.
+/// Those that went back, or may have, also from thirty days before. None where the alert shows no payer.
 pub async fn credits_of_its_payer(app: &App, alert: &AlertRow, received: Money) -> Result<OfPayer, OpError> {
     let since = came_at(alert) - SENT_AGAIN_WITHIN;
     credits_since(app, alert, received, since).await

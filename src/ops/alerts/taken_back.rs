@@ -134,8 +134,11 @@ async fn hold_beneficiaries(app: &App, credits: &[AlertRow], undoing: &AlertRow)
             alarmed.push(credit.id);
         }
         *before += 1;
+        if of_each.len() > LIKELY_MAX {
+            return Ok(());
+        }
     }
-    for id in alarmed.into_iter().filter(|_| of_each.len() <= LIKELY_MAX) {
+    for id in alarmed {
         note_alarm(app, id, undoing.id).await?;
     }
     Ok(())

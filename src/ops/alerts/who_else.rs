@@ -2,7 +2,7 @@
 //! or that it asks for the same on another account of those that the alert may mean (contract/matching.md#m25). Read
 //! only; used by `approve`.
 
-use super::may_be_meant::{asked_before, ended_lately, is_like as like_names};
+use super::may_be_meant::{asked_before, ended_lately};
 use super::other_accounts::{on_all_but, shows_digits};
 use super::weigh::weigh;
 use crate::app::App;
@@ -12,7 +12,7 @@ use crate::domain::matching::{
     AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, is_timely, of_another_in_words,
 };
 use crate::domain::money::Money;
-use crate::domain::name::{Comparison, Folded, NameVerdict, says_nothing};
+use crate::domain::name::{self, Comparison, Folded, NameVerdict, says_nothing};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Span;
@@ -154,7 +154,7 @@ pub async fn fits_elsewhere(
     let payer = alert.facts.payer_name.as_deref();
     let folded = payer.map(Folded::new);
     let is_like =
-        |name: &str| folded.as_ref().is_none_or(|payer| like_names(&Folded::new(name), payer, &cut));
+        |name: &str| folded.as_ref().is_none_or(|payer| name::is_like(&Folded::new(name), payer, &cut));
     for account in others.iter().take(ACCOUNTS_MAX) {
         let price = (account.id, received, payment.business_id);
         add_unknown(&mut payments, of_others(app, price, is_like).await?);
@@ -164,7 +164,7 @@ pub async fn fits_elsewhere(
     let (own, time) = (Beneficiary::of(payment), interval(alert));
     let is_rival = |other: &&Payment| {
         let expected = Folded::new(&other.payer_name);
-        let may_be_named_so = folded.as_ref().is_none_or(|payer| like_names(&expected, payer, &cut));
+        let may_be_named_so = folded.as_ref().is_none_or(|payer| name::is_like(&expected, payer, &cut));
         Beneficiary::of(other) != own
             && others.iter().any(|account| Some(account.id) == other.account_id)
             && AmountFit::of(other, received).approves()

@@ -157,7 +157,6 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     async fn of<'a>(app: &App, browse: &Browse, query: &'a str) -> Result<Wanted<'a>, OpError> {
         let words = words_of(query).unwrap_or_default();
-        let digits = query.trim_start_matches("NGN").trim().replace(',', "");
         let accounts = app.directory.accounts().await?;
         let accounts = accounts.iter().filter(|one| one.number == query).map(|one| one.id).collect();
         let businesses = match browse.filter.business_id {
@@ -168,7 +167,7 @@ impl Wanted<'_> {
         Ok(Wanted {
             query,
             in_capitals: query.to_ascii_uppercase(),
-            amount: Money::parse(&digits).ok().filter(|amount| *amount > Money::ZERO),
+            amount: Money::typed(query).ok().filter(|amount| *amount > Money::ZERO),
             accounts,
             businesses: businesses.map(|one| one.id).collect(),
             words,

@@ -5,7 +5,7 @@ use crate::domain::alert::AlertStatus;
 use crate::domain::arrival::ArrivalEnd;
 use crate::domain::intent::IntentEnd;
 use crate::domain::matching::similar_amounts;
-use crate::domain::name::{Folded, NameVerdict, in_common, verdict_folded};
+use crate::domain::name::{Folded, is_like};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::Span;
 use crate::ops::webhooks::chosen;
@@ -48,11 +48,12 @@ pub async fn waiting_alerts(app: &App, payment: &Payment) -> Result<Vec<i64>, Op
         let (low, high) = similar_amounts(alert.facts.amount.unwrap_or_default());
         let is_near = (low..=high).contains(&payment.amount);
         let is_here = alert.account_id.is_none() || alert.account_id == payment.account_id;
-        let may_be_his = alert.facts.payer_name.as_deref().map(Folded::new).is_none_or(|payer| {
-            let cut = alert.facts.cut_lengths();
-            verdict_folded(&expected, &payer, &cut) != NameVerdict::Different
-                || in_common(&expected, &payer, &cut).is_much()
-        });
+        let may_be_his = alert
+            .facts
+            .payer_name
+            .as_deref()
+            .map(Folded::new)
+            .is_none_or(|payer| is_like(&expected, &payer, &alert.facts.cut_lengths()));
         if is_here && is_near && may_be_his && !waiting.contains(&alert.id) {
             waiting.push(alert.id);
         }

@@ -203,7 +203,6 @@ fn by(debit: &AlertRow) -> String {
     format!("{BY}{}", debit.id)
 }
 
-/// Raises the alarm about a payout of which the bank tells what a person must look at.
 /// A debit bears the reference of a payout that this database has not: it was restored, and the payout was made since the copy.
 /// Or the bank has it from another installation.
 async fn tell_of_unknown(app: &App, debit: &AlertRow) -> Result<(), OpError> {
@@ -232,6 +231,7 @@ async fn tell_of_unknown(app: &App, debit: &AlertRow) -> Result<(), OpError> {
     Ok(())
 }
 
+/// Raises the alarm about a payout of which the bank tells what a person must look at.
 async fn question(app: &App, alert: &AlertRow, row: &PayoutRow, why: &str) {
     let (payout, status) = (&row.payout, row.payout.status.as_str());
     tracing::error!(

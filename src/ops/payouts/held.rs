@@ -1,8 +1,7 @@
 //! Whose money should not leave now: of a business that is disabled or owes money, because a reversal took its balance below
 //! zero; of one whose credits the bank may have taken back, with which nobody has dealt yet, or that a wallet has paid whose
-//! top-up may be gone so; and what would go to an
-//! account that the business has removed. What was set aside before still waits in a payout, and is perhaps not there
-//! any more. Read only; a person decides.
+//! top-up may be gone so; and what would go to an account that the business has removed. What was set aside before still waits
+//! in a payout, and is perhaps not there any more. Read only; a person decides.
 
 use std::collections::HashMap;
 

@@ -304,7 +304,7 @@ impl Store {
             .collect()
     }
 
-    /// Businesses that a wallet has paid by what was asked for since then.
+    /// Businesses that a wallet has paid since then, whenever that was asked for.
     pub async fn businesses_paid_by_wallet(
         &self,
         wallet_id: i64,

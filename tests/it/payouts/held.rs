@@ -5,7 +5,6 @@ use tillbell::domain::payout::payout_code;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::ops::alerts::dismiss::dismiss_alert;
-use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::holds::{hold, resume};
 use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
 use tillbell::ops::notices::alarms::alarms_since;
@@ -22,6 +21,7 @@ use crate::harness::mails::Alert;
 use crate::pages::dashboard_world::Shops;
 use crate::people::PASSWORD;
 use crate::two_states::unmatch;
+use crate::undoing::undo;
 
 /// What is handed over: the numbers of the payouts, and why others are not.
 async fn exported(t: &TestApp) -> (Vec<i64>, Vec<String>) {
@@ -100,15 +100,7 @@ on_both! {
         let (rows, held) = exported(&t).await;
         assert_eq!((rows, held.len()), (Vec::<i64>::new(), 1));
         // Who deals with one of them has not dealt with the other, whichever credit it was of.
-        let ask = Reverse {
-            business_id: shop.id,
-            transaction_id: &payment.transaction_id,
-            reason: "the bank took it back",
-            operator: "ife",
-            undoing_alert: Some(debits[0]),
-            despite: None,
-        };
-        reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+        undo(&t.app, &payment, debits[0], None).await.unwrap();
         let (rows, held) = exported(&t).await;
         assert!(rows.is_empty(), "{rows:?}");
         assert!(matches!(&held[..], [why] if why.contains(&format!("alert {} may have taken", debits[1]))), "{held:?}");

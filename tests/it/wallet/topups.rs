@@ -25,6 +25,7 @@ use crate::debit_mails::back;
 use crate::harness::app::{ACCOUNT, LATER, START, at};
 use crate::harness::mails::Alert;
 use crate::payouts::world::{GIVEN, OWNER, ask_for, funded, member, ready_account};
+use crate::undoing::undo;
 
 const PAYER: &str = "Ifeoma Danladi";
 
@@ -103,15 +104,7 @@ on_both! {
         let at = w.t.app.now() - Span::seconds(9);
         let debit = Alert { session: String::new(), payer: "X".into(), at, ..back(&credit.unwrap()) };
         let debit = w.t.ingest(&debit.text()).await.alert_id;
-        let ask = Reverse {
-            business_id: w.shop.id,
-            transaction_id: &asked.transaction_id,
-            reason: "the bank took it back",
-            operator: "ife",
-            undoing_alert: Some(debit),
-            despite: None,
-        };
-        let refused = reverse_payment(&w.t.app, &ask).await.unwrap().unwrap_err().to_string();
+        let refused = undo(&w.t.app, &asked, debit, None).await.unwrap_err().to_string();
         assert!(refused.contains("may as well be about"), "{refused}");
     }
 

@@ -4,8 +4,6 @@
 //!
 //! A NOTIFY takes a place in a queue of the whole server, so the caller rings seldom; and it waits for no disk.
 
-use std::sync::Arc;
-
 use super::ANSWER_TIMEOUT;
 use super::connection::Connection;
 use super::errors::{away, describe};
@@ -17,12 +15,12 @@ const NOTIFY: &str = "notify tillbell_commits";
 
 /// A connection that hears of the commits of other nodes and tells them of ours.
 pub struct Bells {
-    connection: Arc<Connection>,
+    connection: Connection,
 }
 
 impl Bells {
     pub(in crate::store) async fn open(config: &tokio_postgres::Config) -> Result<Bells, StoreError> {
-        let connection = Arc::new(Connection::open(config).await?);
+        let connection = Connection::open(config).await?;
         within(connection.client.batch_execute(LISTEN)).await?;
         Ok(Bells { connection })
     }

@@ -361,9 +361,9 @@ impl Store {
         self.read(&FORWARDED, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Credits of one amount whose payer bears the words of this name, in whatever order and however written, whatever account they show, first seen between two times, or
-    /// before and perhaps taken back since; newest first. Also those that one of our own people forwarded, or whose proof is
-    /// still asked for.
+    /// Credits of one amount whose payer bears the words of this name, in whatever order and however written, whatever account
+    /// they show, first seen between two times, or before and perhaps taken back since; newest first. Also those that one of our
+    /// own people forwarded, or whose proof is still asked for.
     pub async fn credits_of_payer(
         &self,
         realm: Realm,

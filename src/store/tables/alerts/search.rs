@@ -48,9 +48,9 @@ macro_rules! open_alarms {
 }
 
 /// A credit that paid something and has an open alarm; also one that another debit has undone since, for the first has still
-/// taken something. What has one has a payment, so that the status need not choose
-/// the index. They are counted for each of the few credits; of an `exists` PostgreSQL makes a join that reads all
-/// debits. Whether one is a debit must not choose an index either, nor whether it was simulated.
+/// taken something. What has one has a payment, so that the status need not choose the index. They are counted for each of the
+/// few credits; of an `exists` PostgreSQL makes a join that reads all debits. Whether one is a debit must not choose an index
+/// either, nor whether it was simulated.
 macro_rules! alarm {
     () => {
         concat!(
@@ -194,7 +194,7 @@ impl Store {
         rows.into_iter().map(|row| row.reader("alert_alarms").int("credit_id")).collect()
     }
 
-    /// The same of the newest top-up of a wallet that has an open alarm and came since then.
+    /// A debit or reversal that may have taken back the newest of a wallet's top-ups since then that has an open alarm.
     pub async fn alarm_of_wallet(&self, wallet_id: i64, since: Timestamp) -> Result<Option<i64>, StoreError> {
         let row = self.read_one(&ALARM_OF_WALLET, vec![wallet_id.into(), since.into()]).await?;
         row.map(|row| row.single_int("alerts")).transpose()
