@@ -320,13 +320,14 @@
     var form = event.target, part = form.closest(".till-form");
     if (event.defaultPrevented || !part || form.method !== "post") return;
     event.preventDefault();
+    // What an earlier try came to is over: its answer may come after the sale stands in the list.
+    if (missed.dataset.sale) { delete missed.dataset.sale; missed.hidden = true; }
     var sent = { method: "POST", body: new URLSearchParams(new FormData(form)), cache: "no-store" };
     fetch(form.action, sent).then(function (got) {
       if (new URL(got.url).pathname !== location.pathname) { location.assign(got.url); return null; }
       return got.text().then(function (text) { return { at: got.url, page: new DOMParser().parseFromString(text, "text/html") }; });
     }).then(function (got) {
       if (!got) return;
-      if (missed.dataset.sale) { delete missed.dataset.sale; missed.hidden = true; }
       var fresh = got.page.querySelector(".till-form"), now = got.page.getElementById("till-live");
       if (!fresh || !now) { location.assign(got.at); return; }
       history.replaceState(null, "", got.at);
