@@ -7,10 +7,11 @@ pub mod copies;
 pub mod requests;
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use tokio::sync::watch;
 
-use crate::clock::{Clock, Random, SystemClock, SystemRandom};
+use crate::clock::{Clock, Random, SharedClock, SystemClock, SystemRandom};
 use crate::config::{Config, MessengerChoice, Origin, Secret};
 use crate::directory::Directory;
 use crate::domain::address::AddressPolicy;
@@ -33,6 +34,8 @@ use requests::RequestLog;
 pub struct App {
     pub store: Store,
     pub clock: Arc<dyn Clock>,
+    /// The same, where it is the database's that all nodes share; see [`App::read_clock`].
+    pub shared_clock: Option<Arc<SharedClock>>,
     pub random: Arc<dyn Random>,
     pub config: Config,
     pub outbound: Outbound,
@@ -228,10 +231,24 @@ impl App {
         Ok(app)
     }
 
-    /// Opens everything with the machine's clock and randomness, without a look at what is there. Does not
-    /// migrate.
+    /// Opens everything with the database's clock, or the machine's where it has none of its own, and the machine's
+    /// randomness, without a look at what is there. Does not migrate.
     pub async fn open(config: Config, options: &StoreOptions) -> Result<App, StartError> {
-        App::open_with(config, options, Arc::new(SystemClock), Arc::new(SystemRandom)).await
+        let clock = Arc::new(SharedClock::new(Arc::new(SystemClock)));
+        let mut app = App::open_with(config, options, clock.clone(), Arc::new(SystemRandom)).await?;
+        app.shared_clock = Some(clock);
+        app.read_clock().await?;
+        Ok(app)
+    }
+
+    /// Reads the database's clock, by which leases, deadlines and expiry go on all nodes alike. To be done now and then.
+    pub async fn read_clock(&self) -> Result<(), StoreError> {
+        let Some(clock) = &self.shared_clock else { return Ok(()) };
+        let asked = Instant::now();
+        if let Some(reading) = self.store.clock().await? {
+            clock.set(reading, asked);
+        }
+        Ok(())
     }
 
     /// The same with a clock and randomness of the caller's.
@@ -263,6 +280,7 @@ impl App {
         Ok(App {
             store,
             clock,
+            shared_clock: None,
             random,
             outbound,
             mailer,

@@ -7,7 +7,8 @@
 //! Any room but `domain` may use this one.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -44,6 +45,60 @@ impl Clock for SystemClock {
         let micros = now.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_micros());
         Timestamp(i64::try_from(micros).unwrap_or(i64::MAX)).min(Timestamp::MAX)
     }
+}
+
+/// The clock of a server that several machines ask, carried on between two readings by how long ago the last one was: a wrong
+/// or a turned clock of this machine counts for nothing. Before the first reading it is the machine's own.
+pub struct SharedClock {
+    own: Arc<dyn Clock>,
+    begin: Instant,
+    /// The server's time at `begin`, in microseconds; [`UNREAD`] before the first reading.
+    at_begin: AtomicI64,
+}
+
+const UNREAD: i64 = i64::MIN;
+/// Clocks that a time service keeps are nearer to one another.
+const APART_MAX: Span = Span::seconds(2);
+/// An answer that took longer says too little of the time.
+const READ_WITHIN: Duration = Duration::from_secs(1);
+
+impl SharedClock {
+    pub fn new(own: Arc<dyn Clock>) -> SharedClock {
+        SharedClock { own, begin: Instant::now(), at_begin: AtomicI64::new(UNREAD) }
+    }
+
+    /// Takes a reading that was asked for at `asked` and came just now. False for one that came too late to be of use.
+    pub fn set(&self, reading: Timestamp, asked: Instant) -> bool {
+        let took = asked.elapsed();
+        if took > READ_WITHIN {
+            return false;
+        }
+        // It was made somewhere in between.
+        let read = self.begin.elapsed().saturating_sub(took / 2);
+        self.at_begin.store((reading - span(read)).0, Ordering::Relaxed);
+        true
+    }
+
+    /// How far this machine's own clock is ahead (negative: behind), and whether that is more than clocks that are kept
+    /// may be apart. `None` before the first reading.
+    pub fn own_is_ahead(&self) -> Option<(Span, bool)> {
+        let is_read = self.at_begin.load(Ordering::Relaxed) != UNREAD;
+        let ahead = Span(self.own.now().0.saturating_sub(self.now().0));
+        is_read.then_some((ahead, ahead.0.abs() > APART_MAX.0))
+    }
+}
+
+impl Clock for SharedClock {
+    fn now(&self) -> Timestamp {
+        match self.at_begin.load(Ordering::Relaxed) {
+            UNREAD => self.own.now(),
+            at => Timestamp(at) + span(self.begin.elapsed()),
+        }
+    }
+}
+
+fn span(time: Duration) -> Span {
+    Span(i64::try_from(time.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// A clock that stands still until it is told otherwise.
@@ -124,6 +179,29 @@ mod tests {
         assert_eq!(clock.now(), Timestamp(1_000_005));
         clock.set(Timestamp(3));
         assert_eq!(clock.now(), Timestamp(3));
+    }
+
+    #[test]
+    fn a_shared_clock_is_the_machines_own_until_it_is_read() {
+        let own = Arc::new(ManualClock::new(Timestamp(7)));
+        let clock = SharedClock::new(own.clone());
+        assert_eq!((clock.now(), clock.own_is_ahead()), (Timestamp(7), None));
+        let real = Timestamp::from_utc_date(2026, 1, 1).unwrap();
+        assert!(clock.set(real, Instant::now()));
+        // Whatever the machine says from now on.
+        for said in [Timestamp(0), Timestamp::MAX] {
+            own.set(said);
+            assert!(clock.now() >= real && clock.now() < real + Span::minutes(1));
+        }
+        own.set(real - Span::hours(1));
+        assert!(clock.own_is_ahead().is_some_and(|(ahead, is_off)| ahead < Span::minutes(-59) && is_off));
+        own.set(clock.now());
+        assert!(clock.own_is_ahead().is_some_and(|(ahead, is_off)| ahead <= Span(0) && !is_off));
+        // It follows the server, backwards too.
+        assert!(clock.set(real - Span::days(1), Instant::now()));
+        assert!(clock.now() < real);
+        let late = Instant::now().checked_sub(READ_WITHIN * 2).unwrap();
+        assert!(!clock.set(real, late) && clock.now() < real, "that answer was under way for too long");
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod pages;
 mod payouts;
 mod redis;
 mod retention;
+mod server;
 mod smtp;
 mod users;
 mod wallet;
@@ -44,6 +45,7 @@ pub use notify::{MailServer, MailTls, Notify};
 pub use pages::Pages;
 pub use payouts::Payouts;
 pub use retention::Retention;
+pub use server::{Server, TlsFiles};
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
 pub use users::{Registration, Users};
 pub use wallet::Wallet;
@@ -77,23 +79,6 @@ pub struct Config {
     pub banks_folder: Option<PathBuf>,
     pub mail: Mail,
     pub log_format: LogFormat,
-}
-
-#[derive(Clone, Debug)]
-pub struct Server {
-    pub listen: SocketAddr,
-    pub operator_listen: Option<SocketAddr>,
-    /// Base of links, without a trailing slash; `None`: made from the address listened on.
-    pub public_url: Option<String>,
-    pub trusted_proxies: Vec<Network>,
-    pub tls: Option<TlsFiles>,
-    pub dev: bool,
-}
-
-#[derive(Clone, Debug)]
-pub struct TlsFiles {
-    pub cert: PathBuf,
-    pub key: PathBuf,
 }
 
 /// Where the key that seals secrets in the database comes from.
@@ -164,7 +149,7 @@ fn wrong(key: &str, value: &str, wanted: &str) -> ConfigError {
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawConfig {
     database: RawDatabase,
-    server: RawServer,
+    server: server::RawServer,
     secret: RawSecret,
     payments: RawPayments,
     payouts: payouts::RawPayouts,
@@ -188,18 +173,6 @@ struct RawConfig {
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawDatabase {
     url: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default, expecting = "a section")]
-struct RawServer {
-    listen: Option<String>,
-    operator_listen: Option<String>,
-    public_url: Option<String>,
-    trusted_proxies: Vec<String>,
-    tls_cert: Option<PathBuf>,
-    tls_key: Option<PathBuf>,
-    dev: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -347,7 +320,7 @@ impl Config {
             (None, Some(file)) => Secret::File(file),
             (None, None) => Secret::File(key_file_beside(&database_url)),
         };
-        let server = server(raw.server)?;
+        let server = raw.server.check()?;
         let notify = raw.notify.check(server.dev)?;
         let users = raw.users.check(server.dev, notify.smtp.is_some())?;
         Ok(Config {
@@ -396,60 +369,6 @@ fn key_file_beside(database_url: &str) -> PathBuf {
         Some(path) => PathBuf::from(format!("{}.key", path.trim_start_matches("//"))),
         None => PathBuf::from("tillbell.key"),
     }
-}
-
-fn server(raw: RawServer) -> Result<Server, ConfigError> {
-    let listen = address("server.listen", raw.listen.as_deref().unwrap_or("127.0.0.1:8080"))?;
-    let operator_listen =
-        raw.operator_listen.as_deref().map(|text| address("server.operator_listen", text)).transpose()?;
-    let tls = match (raw.tls_cert, raw.tls_key) {
-        (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
-        (None, None) => None,
-        _ => return Err(ConfigError("server.tls_cert and server.tls_key must be set together".into())),
-    };
-    let trusted_proxies = networks("server.trusted_proxies", &raw.trusted_proxies)?;
-    if tls.is_none() && !listen.ip().is_loopback() && trusted_proxies.is_empty() {
-        return Err(ConfigError(format!(
-            "server.listen = {listen} would accept plain HTTP from the network: set server.tls_cert and \
-             server.tls_key, or list the proxies in front of it in server.trusted_proxies"
-        )));
-    }
-    if let Some(url) = &raw.public_url {
-        let parsed = url::Url::parse(url)
-            .map_err(|_| wrong("server.public_url", url, "an address such as https://pay.example.com"))?;
-        let loopback = match parsed.host() {
-            Some(url::Host::Domain(name)) => name == "localhost",
-            Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-            Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-            None => false,
-        };
-        if raw.dev && !loopback {
-            return Err(ConfigError(format!(
-                "server.dev relaxes the rules for messages and webhooks, so it is for this machine only: \
-                 server.public_url = {url} is not a loopback address"
-            )));
-        }
-        if parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some() {
-            return Err(ConfigError(format!(
-                "server.public_url = {url} has something behind the host, but pages lie at the top of theirs: name the host \
-                 alone, such as https://pay.example.com, and give tillbell a host or a port of its own"
-            )));
-        }
-        if parsed.scheme() != "https" && !loopback {
-            return Err(ConfigError(format!(
-                "customers type their PINs on the pages under server.public_url, so it must begin with https://; \
-                 {url} does not"
-            )));
-        }
-    }
-    Ok(Server {
-        listen,
-        operator_listen,
-        public_url: raw.public_url.map(|url| url.trim_end_matches('/').to_owned()),
-        trusted_proxies,
-        tls,
-        dev: raw.dev,
-    })
 }
 
 fn payments(raw: RawPayments) -> Result<Payments, ConfigError> {

@@ -344,9 +344,12 @@ impl Running {
     /// Answers what is under way, then ends; never takes longer than SIGTERM promises.
     pub async fn stop(self) {
         self.http.drain();
+        // What asks whether this node is ready sends nothing here any more, before nothing is taken any more.
+        let delay = self.app.config.server.stop_delay.to_std();
+        tokio::time::sleep(delay).await;
         self.stop.cancel();
         let all = futures_util::future::join_all(self.tasks);
-        if tokio::time::timeout(STOP_WITHIN, all).await.is_err() {
+        if tokio::time::timeout(STOP_WITHIN.saturating_sub(delay), all).await.is_err() {
             tracing::warn!("some work did not finish in time; it is taken up again when its leases expire");
         }
         if let Err(error) = self.app.directory.flush().await {
@@ -363,6 +366,7 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
     let mut flush = tokio::time::interval(FLUSH_EVERY);
     let mut upkeep = tokio::time::interval(UPKEEP_EVERY);
     flush.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut is_clock_wrong = false;
     loop {
         tokio::select! {
             () = stop.cancelled() => break,
@@ -379,12 +383,32 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
             }
             _ = upkeep.tick() => {
                 http.upkeep();
+                follow_clock(&app, &mut is_clock_wrong).await;
                 if http.limits_apart_for().is_some_and(|apart| apart >= LIMITS_APART_FOR) {
                     let body = "Redis does not answer: each node counts rate limits for itself.";
                     raise(&app, NoticeKind::LimitsApart, "redis", body, "/operator").await;
                 }
             }
         }
+    }
+}
+
+/// Goes by the database's clock, and says once when this machine's is another one: mails are proven by that.
+async fn follow_clock(app: &App, is_wrong: &mut bool) {
+    let Some(clock) = &app.shared_clock else { return };
+    if let Err(error) = app.read_clock().await {
+        warn_of!(app, &error, "the clock of the database was not read; going on by the last reading");
+        return;
+    }
+    let Some((ahead, is_off)) = clock.own_is_ahead() else { return };
+    metrics::gauge!("tillbell_clock_ahead_seconds").set(ahead.0 as f64 / 1e6);
+    let was_wrong = std::mem::replace(is_wrong, is_off);
+    if is_off && !was_wrong {
+        tracing::warn!(
+            seconds = ahead.0 / 1_000_000,
+            "this machine's clock is ahead of the database's by so much (negative: behind); the database's counts. Run a \
+             time service on both"
+        );
     }
 }
 

@@ -111,6 +111,11 @@ pub fn facts(
         if let Some(rule) = rule {
             why.insert(0, rule);
         }
+    } else if reader.may_be_a_debit() {
+        // Neither, and nobody is credited by it. But the debit of a transfer that was taken back repeats what its payer wrote,
+        // so what may be one holds as one does.
+        facts.kind = Some(AlertKind::Reversal);
+        why.insert(0, "it may have taken money back: it mentions both a credit and a debit".to_owned());
     }
     if direction == Some(Direction::Debit) {
         facts.payer_name = None;
@@ -120,6 +125,9 @@ pub fn facts(
     } else if !matches!(facts.kind, Some(AlertKind::Payment) | None) {
         facts.payer_name = None;
         facts.payer_name_cut = false;
+    }
+    if direction == Some(Direction::Credit) {
+        reader.codes_beside(facts.narration.as_deref());
     }
     parts::compare(&mut reader, &facts, &shared.claims);
     if head.explain {

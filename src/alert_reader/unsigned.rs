@@ -82,9 +82,9 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
     read
 }
 
-/// A debit or a reversal, because of which a credit may be held or an alarm raised.
+/// A debit or a reversal, or what may be one, because of which a credit may be held or an alarm raised.
 fn takes_money_back(read: &Reading) -> bool {
-    read.outcome == ReadOutcome::Ignored && read.facts.is_outgoing()
+    matches!(read.outcome, ReadOutcome::Ignored | ReadOutcome::Unreadable) && read.facts.is_outgoing()
 }
 
 /// The mail, read as its body says. The error says why its stated type may matter.

@@ -165,6 +165,15 @@ async fn database(desk: &Desk) -> Vec<Finding> {
             "keep one apart from the database; this cannot be looked at",
         ));
     }
+    if let Some((ahead, is_off)) = app.shared_clock.as_ref().and_then(|clock| clock.own_is_ahead()) {
+        let text = format!("{:.1} s ahead of the database's (negative: behind)", ahead.0 as f64 / 1e6);
+        found.push(match is_off {
+            true => {
+                Finding::new("clock of this machine", State::Warning, text, "Run a time service on both.")
+            }
+            false => Finding::ok("clock of this machine", "that of the database"),
+        });
+    }
     match holds::held_since(&app).await {
         Ok(Some(since)) => found.push(Finding::new(
             "what goes out",

@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::print::{Object, Shown};
-use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Notify, Secret, Smtp, WhatsApp};
+use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Mail, Notify, Secret, Smtp, WhatsApp};
 use crate::domain::address::Network;
 use crate::domain::money::Money;
 use crate::domain::time::Span;
@@ -51,6 +51,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("trusted_proxies", networks(&server.trusted_proxies))
                 .with("tls_cert", tls.map(|tls| tls.cert.display().to_string()))
                 .with("tls_key", tls.map(|tls| tls.key.display().to_string()))
+                .with("stop_delay", told(server.stop_delay))
                 .with("dev", server.dev),
         ),
         ("secret", secret),
@@ -118,7 +119,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
         (
             "mail",
             Object::new()
-                .with("recipients", config.mail.recipients.clone())
+                .with("recipients", recipients(&config.mail))
                 .with("dns", resolvers(config))
                 .with("alarm_after", told(config.mail.alarm_after))
                 .with("imap", config.mail.imap.iter().map(mailbox).collect::<Vec<_>>())
@@ -222,6 +223,16 @@ fn mailbox(server: &ImapServer) -> Object {
 
 fn networks(all: &[Network]) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
+}
+
+/// As they are written in the configuration.
+fn recipients(mail: &Mail) -> Vec<String> {
+    let account_of = |address: &String| mail.of_accounts.iter().find(|(of, _)| of == address);
+    let written = |address: &String| match account_of(address) {
+        Some((_, number)) => format!("{address} {number}"),
+        None => address.clone(),
+    };
+    mail.recipients.iter().map(written).collect()
 }
 
 /// A span in the largest unit that says it exactly, as the configuration reads it.

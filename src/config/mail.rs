@@ -12,6 +12,7 @@ use super::imap::{self, ImapServer, RawImap};
 use super::one_or_more::OneOrMore;
 use super::smtp::{RawSmtp, Smtp};
 use super::{ConfigError, TlsFiles, wrong};
+use crate::domain::account::is_full_account_number;
 use crate::domain::time::Span;
 
 /// Addresses one installation may name as recipients.
@@ -26,6 +27,8 @@ const DNS_PORT: u16 = 53;
 pub struct Mail {
     /// Addresses the banks send alerts to, lower case; empty: not checked.
     pub recipients: Vec<String>,
+    /// Those of them to which the alerts of one account go, and no others, with its number.
+    pub of_accounts: Vec<(String, String)>,
     /// Name servers asked for the keys of signatures; empty: the system's.
     pub dns: Vec<SocketAddr>,
     /// An intake that could not read for this long raises an alarm.
@@ -61,8 +64,15 @@ impl RawMail {
         if alarm_after < Span::minutes(1) {
             return Err(ConfigError("mail.alarm_after must be at least 1m".into()));
         }
+        let (mut all, mut of_accounts) = (Vec::new(), Vec::new());
+        for text in &recipients {
+            let (address, account) = recipient(text)?;
+            of_accounts.extend(account.map(|number| (address.clone(), number)));
+            all.push(address);
+        }
         Ok(Mail {
-            recipients: recipients.iter().map(|text| recipient(text)).collect::<Result<_, _>>()?,
+            recipients: all,
+            of_accounts,
             dns: dns.iter().map(|text| server(text)).collect::<Result<_, _>>()?,
             alarm_after,
             smtp: self.smtp.check(server_tls, !recipients.is_empty(), dev)?,
@@ -71,7 +81,16 @@ impl RawMail {
     }
 }
 
-fn recipient(text: &str) -> Result<String, ConfigError> {
+/// An address, and behind it perhaps the number of the account whose alerts go to it.
+fn recipient(entry: &str) -> Result<(String, Option<String>), ConfigError> {
+    let (text, account) =
+        entry.split_once(' ').map_or((entry, None), |(text, rest)| (text, Some(rest.trim())));
+    if account.is_some_and(|number| !is_full_account_number(number)) {
+        let wanted =
+            "an address, or an address and the ten digits of its account: \"alerts@shop.example 0123456789\"";
+        return Err(wrong("mail.recipients", entry, wanted));
+    }
+    let account = account.map(str::to_owned);
     let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | ',' | ';' | '"');
     match text.split_once('@') {
         Some((local, domain))
@@ -80,7 +99,7 @@ fn recipient(text: &str) -> Result<String, ConfigError> {
                 && !domain.contains('@')
                 && text.chars().all(plain) =>
         {
-            Ok(text.to_ascii_lowercase())
+            Ok((text.to_ascii_lowercase(), account))
         }
         _ => Err(wrong("mail.recipients", text, "an address such as alerts@shop.example")),
     }

@@ -111,6 +111,7 @@ fn mistakes_are_named() {
         ("[log]\nformat = \"xml\"", "log.format"),
         ("[mail]\nrecipients = [\"shop.example\"]", "mail.recipients"),
         ("[mail]\nrecipients = \"Till <till@shop.example>\"", "mail.recipients"),
+        ("[mail]\nrecipients = [\"till@shop.example 12345\"]", "the ten digits of its account"),
         ("[mail]\ndns = [\"dns.example\"]", "mail.dns"),
         ("[mail]\nalarm_after = \"5s\"", "mail.alarm_after"),
     ] {
@@ -130,6 +131,10 @@ fn mail_takes_one_address_or_a_list() {
     )
     .unwrap();
     assert_eq!(config.mail.recipients, ["alerts@shop.example", "b@shop.example"]);
+    assert_eq!(config.mail.of_accounts, []);
+    let bound = load("[mail]\nrecipients = [\"A@Shop.example 0034567877\"]", &[]).unwrap().mail;
+    assert_eq!(bound.recipients, ["a@shop.example"]);
+    assert_eq!(bound.of_accounts, [("a@shop.example".to_owned(), "0034567877".to_owned())]);
     assert_eq!(config.mail.dns[0].to_string(), "192.0.2.7:53");
     assert_eq!(config.mail.alarm_after, Span::hours(1));
     let config = load("[mail]\ndns = [\"127.0.0.1:5300\", \"[2001:db8::1]:54\"]", &[]).unwrap();

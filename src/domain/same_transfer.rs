@@ -133,15 +133,19 @@ pub fn describe(kind: &str) -> &'static str {
 
 /// Whether two alerts that share a key of this kind are one telling. A mailer may give two mails one Message-ID: then
 /// clock and balance must agree as well, and of debits what they say. Two debits of one content are two where it shows
-/// neither the second nor a balance: a bank that took the same amount twice writes the same words twice.
+/// no balance: a bank that took the same amount twice writes the same words twice, and of a batch within one second. The
+/// second shows that they are one where not even their Message-IDs differ.
 pub fn is_copy(kind: &str, a: &AlertRow, b: &AlertRow) -> bool {
     let is_by_mail = match (kind, a.facts.is_outgoing()) {
         (MESSAGE, false) => !are_apart(a, b),
         (MESSAGE, true) => !are_apart(a, b) && !differ(&a.facts.narration, &b.facts.narration),
-        // The same state may be told of a second transfer in the same words.
-        (CONTENT, is_outgoing) if is_outgoing || a.facts.is_told_as_lost() => {
-            [a, b].iter().all(|alert| is_unmistakable(alert))
+        (CONTENT, true) => {
+            let show_balance = [a, b].iter().all(|alert| alert.facts.balance.is_some());
+            let show_second = [a, b].iter().all(|alert| is_unmistakable(alert));
+            show_balance || show_second && !differ(&a.message_id, &b.message_id)
         }
+        // The same state may be told of a second transfer in the same words.
+        (CONTENT, false) if a.facts.is_told_as_lost() => [a, b].iter().all(|alert| is_unmistakable(alert)),
         // Two mails, each under a Message-ID of its own that counts, are one telling only where the same words cannot be
         // those of a second transfer.
         (CONTENT, _) => {
@@ -324,14 +328,25 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
 /// Whether the narration of an alert names the payer of a credit. That of a debit or reversal repeats the transfer's
 /// own, of which a part is the payer's remark.
 pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
-    let (Some(narration), Some(payer)) = (&told_by.facts.narration, &credit.facts.payer_name) else {
-        return false;
-    };
-    let (narration, payer) = (fold(narration), fold(payer));
+    let Some(payer) = &credit.facts.payer_name else { return false };
+    let (agreeing, all) = words_named(told_by, payer);
+    agreeing >= WORDS_MIN.min(all) && agreeing > 0
+}
+
+/// Whether the narration of a credit names somebody in full: a payer who writes whose order he pays, or a collector of money
+/// that writes for whom it sends. One word is anybody's.
+pub fn names_in_full(credit: &AlertRow, name: &str) -> bool {
+    let (agreeing, all) = words_named(credit, name);
+    agreeing == all && all >= WORDS_MIN
+}
+
+/// How many words of a name the narration holds, and how many words it has.
+fn words_named(told_by: &AlertRow, name: &str) -> (usize, usize) {
+    let Some(narration) = &told_by.facts.narration else { return (0, 0) };
+    let (narration, name) = (fold(narration), fold(name));
     let told: Vec<&str> = narration.split(' ').collect();
-    let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
-    let agreeing = words.iter().filter(|word| told.contains(word)).count();
-    agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
+    let words: Vec<&str> = name.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
+    (words.iter().filter(|word| told.contains(word)).count(), words.len())
 }
 
 /// Whether a debit that names a credit by a key speaks of it: of its amount, and it was not dismissed. One that was
@@ -408,9 +423,12 @@ pub fn came_from(alert: &AlertRow) -> Timestamp {
 
 /// After this a payment that is asked for may have been asked for after the money came. Where the bank tells the minute or the
 /// second, the whole of it is before: who pays at once pays in the minute in which he was asked, and no mail tells others so
-/// soon of his money.
+/// soon of his money. Where the bank may have told the wrong half of the day, the earlier one counts.
 pub fn came_by(alert: &AlertRow) -> Timestamp {
-    let is_exact = |told: BankTime| matches!(told.precision, TimePrecision::Second | TimePrecision::Minute);
+    let is_exact = |told: BankTime| {
+        matches!(told.precision, TimePrecision::Second | TimePrecision::Minute)
+            && told.end <= told.begin + Span::minutes(1)
+    };
     if alert.facts.occurred.is_some_and(is_exact) { interval(alert).end } else { came_from(alert) }
 }
 
@@ -975,12 +993,18 @@ mod tests {
         let (second, minute) = (noon() + Span::seconds(1), noon() + Span::seconds(59));
         assert_eq!(told(TimePrecision::Second, second), second);
         assert_eq!(told(TimePrecision::Minute, minute), minute);
-        assert_eq!(
-            told(TimePrecision::Minute, noon() + MINUTE + MINUTE),
-            noon() + MINUTE,
-            "nothing is seen before it"
-        );
+        let seen_early = |a: &mut AlertRow| {
+            a.first_seen = noon() + Span::seconds(20);
+            a.facts.occurred = timed(noon(), MINUTE);
+        };
+        let by = came_by(&with(&credit(), seen_early));
+        assert_eq!(by, noon() + Span::seconds(20), "nothing is seen before it");
         assert_eq!(told(TimePrecision::Day, minute), noon());
+        assert_eq!(
+            told(TimePrecision::Minute, noon() + Span::hours(12)),
+            noon(),
+            "the wrong half of the day"
+        );
         assert_eq!(told(TimePrecision::None, minute), Timestamp::MIN);
         assert_eq!(came_by(&with(&credit(), |a| a.facts.occurred = None)), Timestamp::MIN);
     }

@@ -13,6 +13,7 @@ use crate::alert_reader::proof::Proof;
 use crate::alert_reader::{Banks, Intake, ReadOutcome, Reading, read};
 use crate::app::App;
 use crate::config::Config;
+use crate::domain::account::mask_fits;
 use crate::domain::alert::{AlertStatus, Authenticity};
 use crate::domain::time::Timestamp;
 use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
@@ -76,12 +77,17 @@ pub struct Arrival {
     pub in_mailbox: Option<TakenMail>,
 }
 
+/// The address is a secret, so it is not told.
+const OTHER_ACCOUNT: &str =
+    "its account and the address that it is addressed to do not belong together: see mail.recipients";
+
 /// What every intake needs in addition to the `App`. Cheap to clone.
 #[derive(Clone)]
 pub struct MailIngestor {
     pub banks: Arc<Banks>,
     pub keys: TxtRecords,
     recipients: Arc<[String]>,
+    of_accounts: Arc<[(String, String)]>,
     /// How the sources of a mailbox's mails begin, and whose verdict counts for them.
     providers: Arc<[(String, Option<String>)]>,
     dev: bool,
@@ -100,6 +106,7 @@ impl MailIngestor {
             banks,
             keys: TxtRecords::new(&config.mail.dns),
             recipients: config.mail.recipients.clone().into(),
+            of_accounts: config.mail.of_accounts.clone().into(),
             providers: config.mail.imap.iter().map(|m| (source_of(&m.host), m.authserv_id.clone())).collect(),
             dev: config.server.dev,
         }
@@ -126,7 +133,7 @@ impl MailIngestor {
     /// What speaks against deciding by itself that is not in the mail alone: whom it is for.
     fn recipient_doubt(&self, reading: &Reading, trusted: bool) -> Option<String> {
         if self.recipients.is_empty() || reading.to.iter().any(|to| self.recipients.contains(to)) {
-            return None;
+            return self.is_for_another_account(reading).then(|| OTHER_ACCOUNT.to_owned());
         }
         Some(match reading.to.first() {
             Some(to) => format!("it is addressed to {to}, not to one of mail.recipients"),
@@ -134,6 +141,19 @@ impl MailIngestor {
             None if trusted => "no To header has an address in mail.recipients".into(),
             None => "no signed To header has an address in mail.recipients".into(),
         })
+    }
+
+    /// Whether it may be about an account whose alerts go to an address of their own and is not addressed to that, or is
+    /// addressed to one and is not about its account. A mask may fit several.
+    fn is_for_another_account(&self, reading: &Reading) -> bool {
+        let Some(shown) = &reading.facts.account_number else { return false };
+        let (mut is_one_concerned, mut is_its_own) = (false, false);
+        for (address, number) in self.of_accounts.iter() {
+            let (may_be_about, is_to) = (mask_fits(shown, number), reading.to.contains(address));
+            is_one_concerned |= may_be_about || is_to;
+            is_its_own |= may_be_about && is_to;
+        }
+        is_one_concerned && !is_its_own
     }
 
     /// Reads a mail with whatever proves it, off the async threads. `within` bounds the wait for DNS.

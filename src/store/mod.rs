@@ -263,6 +263,14 @@ impl Store {
         }
     }
 
+    /// What the clock of the server says, which all nodes can ask; `None` where a database has one node.
+    pub async fn clock(&self) -> Result<Option<Timestamp>, StoreError> {
+        match &self.inner.driver {
+            Driver::Sqlite(_) => Ok(None),
+            Driver::Postgres(driver) => driver.clock().await.map(Some),
+        }
+    }
+
     /// Which engine this is, for what an operator reads.
     pub fn engine(&self) -> &'static str {
         match self.dialect() {

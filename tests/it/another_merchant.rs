@@ -86,6 +86,28 @@ pub async fn suggested(t: &TestApp, alert_id: i64) -> Vec<String> {
 }
 
 on_both! {
+    async fn money_that_names_anothers_customer_is_nobodys_by_itself(db: TestDatabase) {
+        for (others, remark, expected) in [
+            (0, "ORDER OF NGOZI UMEADI", AlertStatus::Review),
+            (12, "ORDER OF NGOZI UMEADI", AlertStatus::Review),
+            // One word is anybody's.
+            (0, "ORDER OF NGOZI", AlertStatus::Matched),
+            (12, "ORDER OF NGOZI", AlertStatus::Matched),
+        ] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            let theirs = t.create(&victim, 7_000, "Ngozi Umeadi").await;
+            t.create(&taker, 7_000, "Sani Yusuf").await;
+            crowd(&t, &taker, 7_000, others, "Zubair").await;
+            t.advance(LATER);
+            let mail = Alert::credit(ACCOUNT, 7_000, "Sani Yusuf", t.app.now() - Span::seconds(20)).text();
+            let paid = t.ingest(&mail.replace("-TRANSFER-", &format!("-{remark}-"))).await;
+            assert_eq!(paid.status, expected, "{others} others, {remark}: {paid:?}");
+            let is_told = paid.reason.contains(&format!("{:?}", theirs.transaction_id));
+            assert_eq!(is_told, expected == AlertStatus::Review, "{paid:?}");
+        }
+    }
+
     async fn a_full_name_beside_a_half_one_of_another_merchant_goes_to_a_person(db: TestDatabase) {
         let (t, victim) = world(db).await;
         let other = t.merchant("bolu.example").await;

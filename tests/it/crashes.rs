@@ -45,6 +45,16 @@ impl Service {
         self.child.id()
     }
 
+    /// Tells it to end, as whoever restarts it does.
+    pub fn terminate(&self) {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(told.success());
+    }
+
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// As a power cut would.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
@@ -95,6 +105,11 @@ impl Installation {
             .env_remove("TILLBELL_CRASH_AT")
             .stdin(Stdio::null());
         command
+    }
+
+    /// Where webhooks come to.
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
     }
 
     pub fn run(&self, arguments: &[&str], crash_at: Option<&str>) -> Output {

@@ -41,7 +41,12 @@ impl Scene {
         names.say(KEY_NAME, Say::Text(record("rsa2048")));
         let mut config = t.app.config.clone();
         config.mail.dns = vec![names.address];
-        config.mail.recipients = recipients.iter().map(|one| (*one).to_owned()).collect();
+        for one in recipients {
+            // The number of an account may stand behind its address.
+            let (address, account) = one.split_once(' ').map_or((*one, None), |(to, of)| (to, Some(of)));
+            config.mail.recipients.push(address.to_owned());
+            config.mail.of_accounts.extend(account.map(|number| (address.to_owned(), number.to_owned())));
+        }
         let room = MailIngestor::new(&config, t.banks.clone());
         Scene { t, payment, names, room }
     }
@@ -331,6 +336,17 @@ on_both! {
         let sender = genuine().replace("GeNS@gtbank.com", "careers@gtbank.com");
         s.goes_to_review(Signer::bank().sign(&sender), MAILBOX, "known senders").await;
         s.goes_through(Signer::bank().sign(&genuine()), MAILBOX).await;
+    }
+
+    async fn an_account_that_looks_like_ours_has_not_the_address_of_its_alerts(db: TestDatabase) {
+        let own = format!("alerts-7f3k@till.example {ACCOUNT}");
+        let s = Scene::with(db, &["alerts@till.example", &own, "alerts-9z@till.example 0123450000"]).await;
+        let to = |address: &str| Signer::bank().sign(&genuine().replace("alerts@till.example", address));
+        for address in ["alerts@till.example", "alerts-9z@till.example"] {
+            let told = s.goes_to_review(to(address), MAILBOX, "do not belong together").await;
+            assert!(!told.reason.contains("7f3k"), "the address is a secret: {told:?}");
+        }
+        s.goes_through(to("alerts-7f3k@till.example"), MAILBOX).await;
     }
 }
 

@@ -7,7 +7,10 @@ use super::Reader;
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
 use crate::alert_reader::text_table::collapse;
 use crate::domain::alert::{AlertKind, Direction, RETURNED_OR_OWN};
+use crate::domain::payout::codes_in;
 
+/// The bank's words and a payer's remark, perhaps, and nobody can tell which is which.
+pub(super) const BOTH_DIRECTIONS: &str = "the mail mentions both a credit and a debit";
 /// Longest narration kept.
 const MAX_NARRATION_CHARS: usize = 1000;
 /// If another part of the mail begins with a narration of this length, it was wrapped and not changed.
@@ -53,13 +56,21 @@ impl Reader<'_> {
             self.doubt(super::parts::DIRECTIONS_DIFFER);
             first = Direction::Credit;
         } else if told.iter().any(|(_, d)| *d != first) {
-            self.doubt("the mail mentions both a credit and a debit");
-            return None;
+            self.doubt(BOTH_DIRECTIONS);
+            // No payer writes a subject. A credit is never guessed.
+            return subject.filter(|subject| *subject == Direction::Debit);
         }
         if subject.is_some_and(|s| s != first) {
             self.doubt("the subject and the body differ on whether this is a credit or a debit");
         }
         Some(first)
+    }
+
+    /// Whether it may be a debit as well as a credit: in the bank's own subject it is none.
+    pub(super) fn may_be_a_debit(&self) -> bool {
+        let both = [BOTH_DIRECTIONS, super::parts::DIRECTIONS_DIFFER];
+        self.subject_direction() != Some(Direction::Credit)
+            && self.doubts.iter().any(|doubt| both.contains(&doubt.as_str()))
     }
 
     /// Whether the HTML tells of a credit and nothing else, while only the text part tells of a debit. Then a
@@ -141,6 +152,17 @@ impl Reader<'_> {
         }
         self.states(direction, shared);
         kind.map_or((AlertKind::Payment, None), |(kind, why)| (kind, Some(why)))
+    }
+
+    /// Only who was paid out knows the reference of a payout. One that pays himself with it, in a row that is not read as the
+    /// narration, could have the return of that money pass for his payout.
+    pub(super) fn codes_beside(&mut self, narration: Option<&str>) {
+        let read = narration.map(codes_in).unwrap_or_default();
+        let mut shown: Vec<String> = self.tables.iter().flat_map(|table| codes_in(&table.text())).collect();
+        shown.retain(|code| !read.contains(code));
+        if let Some(code) = shown.first() {
+            self.doubt(format!("it shows the reference {code} of a payout"));
+        }
     }
 
     /// What stands in the row in which a narration may go on, and does not go on with it, may be the bank's word on what

@@ -192,3 +192,30 @@ fn what_one_layout_says_may_be_typed_into_another() {
         assert_eq!(mail.read_text().facts.direction, Some(direction), "{credit}");
     }
 }
+
+/// A bank whose mails are one line, in which a remark stands like the bank's own words.
+#[test]
+fn what_a_payer_typed_makes_no_debit_something_else() {
+    let told = |subject: &str, direction: &str, remark: &str| {
+        take(&format!(
+            "From: alert@providusbank.com\nTo: till@shop.example\nSubject: {subject}\nDate: Tue, 03 Mar 2026 10:20:40 +0100\nMessage-ID: <p1@providusbank.com>\n\n\
+             Transaction Alert Service Dear TILL AND BELL LTD , This is to notify you that a {direction} transaction just occured on your account. \
+             Account Number 51******09 Amount NGN 7,350.00 Narrative NIP/OPAY/ZARA GYANG/{remark} Time Tue, Mar 03, 2026 at 10:20 AM \
+             Reference 21032026999600111 Branch MAIN Available Balance NGN 9,000.00 Ledger Balance NGN 9,000.00\n"
+        ))
+        .facts
+    };
+    let credit = "that a Credit transaction just occured";
+    let debit = told("ProvidusBank - Debit Alert", "Debit", credit);
+    assert_eq!(
+        (debit.direction, debit.kind),
+        (Some(Direction::Debit), Some(AlertKind::Payment)),
+        "{debit:?}"
+    );
+    // Nothing says which: it may have taken money back.
+    let either = told("ProvidusBank", "Debit", credit);
+    assert_eq!((either.direction, either.kind), (None, Some(AlertKind::Reversal)), "{either:?}");
+    // The bank itself calls it a credit, so it took nothing; and it is none by itself.
+    let named = told("ProvidusBank - Credit Alert", "Credit", "that a Debit transaction just occured");
+    assert_eq!((named.direction, named.kind), (None, None), "{named:?}");
+}

@@ -6,6 +6,7 @@
 //! its own.
 
 pub mod balance;
+pub mod checkout;
 pub mod correct;
 pub mod create;
 pub mod event_stream;

@@ -39,6 +39,8 @@ const OPERATIONS: &[fn(&mut Writer) -> Operation] = &[
     api::read::describe,
     api::correct::describe,
     api::list::describe,
+    api::checkout::describe_state,
+    api::checkout::describe_events,
     api::wallet::lookup::describe,
     api::wallet::ensure::describe,
     api::wallet::message::describe,

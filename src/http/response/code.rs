@@ -58,6 +58,7 @@ codes! {
     NotFound = "not_found", NOT_FOUND;
     PaymentNotFound = "payment_not_found", NOT_FOUND;
     WalletNotFound = "wallet_not_found", NOT_FOUND;
+    CheckoutNotFound = "checkout_not_found", NOT_FOUND;
     PayoutNotFound = "payout_not_found", NOT_FOUND;
     EventNotFound = "event_not_found", NOT_FOUND;
     EventTooOld = "event_too_old", NOT_FOUND;

@@ -11,7 +11,7 @@ use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{self, Folded};
 use crate::domain::payment::{Payment, Status};
-use crate::domain::same_transfer::interval;
+use crate::domain::same_transfer::{interval, names_in_full};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::payments::like_names::{
@@ -35,10 +35,20 @@ pub struct Read {
     pub payments: Vec<Payment>,
     /// Some of the amount whose names are other people's, for a person to see.
     pub of_other_names: Vec<Payment>,
-    /// Those of the payer's name and about the amount are among them.
-    pub is_about_amount: bool,
     /// Some may be missing.
     pub limit_reached: bool,
+    pub by_name: ByName,
+}
+
+/// What the index of names has to say of an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByName {
+    /// It finds all names like the payer's, but for what it may miss of a hard one.
+    Finds,
+    /// It did: those about the amount are among the payments that were read.
+    Found,
+    /// The bank cut the name, or rows of payments of before are missing.
+    Blind,
 }
 
 /// Reads the open payments that the received amount would approve: all, while they are few. Where many share the
@@ -49,13 +59,12 @@ pub async fn read_open_payments(
     account_id: i64,
     received: Money,
 ) -> Result<Read, OpError> {
-    let (mut payments, many) = of_amount(app, account_id, received, OF_AMOUNT_MAX).await?;
-    let all_read = |payments, limit_reached| Read {
-        payments,
-        of_other_names: Vec::new(),
-        is_about_amount: false,
-        limit_reached,
-    };
+    // Asked before the index is: a row that is missing then is missed by it.
+    let ((mut payments, many), is_unfinished) =
+        tokio::try_join!(of_amount(app, account_id, received, OF_AMOUNT_MAX), is_index_unfinished(app))?;
+    let by_name = if is_unfinished || alert.facts.payer_name_cut { ByName::Blind } else { ByName::Finds };
+    let all_read =
+        |payments, limit_reached| Read { payments, of_other_names: Vec::new(), limit_reached, by_name };
     let payer_name = match (&alert.facts.payer_name, many) {
         (_, false) => return Ok(all_read(payments, false)),
         // Nothing says which of them: all are anybody's.
@@ -65,7 +74,7 @@ pub async fn read_open_payments(
         }
         (Some(name), true) => name.as_str(),
     };
-    if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
+    if by_name == ByName::Finds {
         let found = like(app, alert, (account_id, payer_name), possible_amounts(received)).await?;
         let mut like_named = open_or_ended_lately(alert, found.payments);
         if !found.may_be_more {
@@ -76,8 +85,8 @@ pub async fn read_open_payments(
                 of_other_names.clear();
                 limit_reached = many;
             }
-            let is_about_amount = !found.misses_close_ones;
-            return Ok(Read { payments: like_named, of_other_names, is_about_amount, limit_reached });
+            let by_name = if found.misses_close_ones { by_name } else { ByName::Found };
+            return Ok(Read { payments: like_named, of_other_names, limit_reached, by_name });
         }
         add_unknown(&mut payments, like_named);
         // The person who decides sees what asks for exactly this amount, however many of others there are.
@@ -113,16 +122,16 @@ pub async fn others_meant(
     app: &App,
     alert: &AlertRow,
     (account_id, received, business_id): (i64, Money, i64),
-    is_about_amount: bool,
+    by_name: ByName,
 ) -> Result<(Found, AskedBefore), OpError> {
     let others = async {
-        match (is_about_amount, &alert.facts.payer_name) {
-            (true, Some(payer_name)) => {
+        match (by_name, &alert.facts.payer_name) {
+            (ByName::Found, Some(payer_name)) => {
                 let price = (account_id, received, business_id);
                 let payments = missed_by_index(app, alert, price, payer_name).await?;
                 Ok(Found { payments, may_be_more: false, misses_close_ones: false })
             }
-            _ => about_amount(app, alert, account_id, received).await,
+            _ => about_amount(app, alert, (account_id, received), by_name).await,
         }
     };
     tokio::try_join!(others, asked_before(app, alert, account_id, received))
@@ -144,17 +153,17 @@ pub async fn asked_before(
 /// Payments of the payer's name, open or ended lately, whose amount is about what was received, or may be it less the
 /// charges. Where not all names like it can be looked for, because its bank cut it, it has an initial or is a single
 /// word, or the index is not finished, all of about the amount. None where the alert shows no name.
-pub async fn about_amount(
+async fn about_amount(
     app: &App,
     alert: &AlertRow,
-    account_id: i64,
-    received: Money,
+    (account_id, received): (i64, Money),
+    by_name: ByName,
 ) -> Result<Found, OpError> {
     let mut payments = Vec::new();
     let Some(payer_name) = alert.facts.payer_name.as_deref() else {
         return Ok(Found { payments, may_be_more: false, misses_close_ones: true });
     };
-    if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
+    if by_name != ByName::Blind {
         let found = like(app, alert, (account_id, payer_name), possible_amounts(received)).await?;
         payments = open_or_ended_lately(alert, found.payments);
         if !found.may_be_more && !found.misses_close_ones {
@@ -189,8 +198,8 @@ pub async fn ended_lately(
     Ok((open_or_ended_lately(alert, ended), is_cut))
 }
 
-/// Others' payments of the very amount whose names are like the payer's, by the name rule alone. Where the index told
-/// which payments may be meant, it excuses nobody from looking at these.
+/// Others' payments of the very amount whose names are like the payer's, by the name rule alone, or stand in the narration. Where
+/// the index told which payments may be meant, it excuses nobody from looking at these.
 async fn missed_by_index(
     app: &App,
     alert: &AlertRow,
@@ -198,8 +207,9 @@ async fn missed_by_index(
     payer_name: &str,
 ) -> Result<Vec<Payment>, OpError> {
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
-    let is_like = |name: &str| name::is_like(&Folded::new(name), &payer, &cut);
-    of_others(app, price, is_like).await
+    let may_be_meant =
+        |name: &str| name::is_like(&Folded::new(name), &payer, &cut) || names_in_full(alert, name);
+    of_others(app, price, may_be_meant).await
 }
 
 /// Adds payments of the same name whatever their amount, and ended ones of about the amount.

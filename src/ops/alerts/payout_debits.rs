@@ -41,9 +41,10 @@ async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> R
         is_cut |= read.len() >= ALERTS_MAX;
         others.extend(read);
     }
+    // In its narration, or, as a doubt says, elsewhere.
     let bears_it = |other: &AlertRow| {
-        let borne = other.facts.narration.as_deref().map(codes_in).unwrap_or_default();
-        borne.iter().any(|code| codes.contains(code))
+        let mut texts = other.facts.narration.iter().chain(&other.facts.doubts);
+        texts.any(|text| codes_in(text).iter().any(|code| codes.contains(code)))
     };
     let is_credit = |other: &AlertRow| other.id != debit.id && is_vouched(other) && is_incoming_money(other);
     Ok(is_cut || others.iter().any(|other| is_credit(other) && bears_it(other)))

@@ -51,13 +51,15 @@ const CREDITS_MAX: usize = 500;
 
 /// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one; and what tells that
 /// a credit was lost that a rule set aside. One whose amount cannot be read is no less one, where it names its credit by
-/// a session id or a reference.
+/// a session id or a reference; nor is one that may be a credit as well as a debit.
 pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
     let (facts, takes_money) = (&alert.facts, takes_money(alert));
     let is_named = facts.session_id.is_some() || usable_reference(&facts.reference).is_some();
     let speaks_against = match alert.status {
         AlertStatus::Ignored => takes_money || tells_of_loss(alert),
-        AlertStatus::Unreadable => takes_money && is_named,
+        AlertStatus::Unreadable => {
+            takes_money && (is_named || facts.direction.is_none() && facts.amount.is_some())
+        }
         _ => false,
     };
     // What test mode writes takes back nobody's money.

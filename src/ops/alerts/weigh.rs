@@ -13,12 +13,14 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind, SUGGESTIONS_MAX,
-    Verdicts, WhichAccount, consider_alone, consider_on, decide,
+    AmountFit, Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind,
+    SUGGESTIONS_MAX, Verdicts, WhichAccount, consider_alone, consider_on, decide, is_timely,
+    of_another_in_words,
 };
-use crate::domain::name::{NameVerdict, fold};
-use crate::domain::payment::Payment;
-use crate::domain::same_transfer::interval;
+use crate::domain::money::Money;
+use crate::domain::name::{Folded, NameVerdict, fold, is_like};
+use crate::domain::payment::{Payment, Status};
+use crate::domain::same_transfer::{interval, names_in_full};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::payments::like_names::add_unknown;
@@ -103,7 +105,7 @@ async fn weigh_since(
         }
     }
     let cut = alert.facts.cut_lengths();
-    let Read { payments, of_other_names, is_about_amount, limit_reached } =
+    let Read { payments, of_other_names, limit_reached, by_name } =
         read_open_payments(app, alert, account.id, received).await?;
     let mut known = Known { of: alert.simulated_for, ..Known::default() };
     known.add(payments);
@@ -126,7 +128,7 @@ async fn weigh_since(
     let mut is_incomplete = limit_reached;
     if let Some(winner) = known.winner(&decision) {
         let price = (account.id, received, winner.business_id);
-        let (more, asked) = others_meant(app, alert, price, is_about_amount).await?;
+        let (more, asked) = others_meant(app, alert, price, by_name).await?;
         are_others_read = true;
         incoming.limit_reached |= more.may_be_more || asked.may_be_more;
         is_incomplete = incoming.limit_reached;
@@ -144,6 +146,12 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
+        if let Some(other) = known.named_besides(alert, payment, received) {
+            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+            of_winner
+                .push(format!("the narration names the payer of {theirs}, which the amount fits as well"));
+            doubt_kinds.push("names_another");
+        }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
         if !sent.is_empty() {
             of_winner.extend(sent);
@@ -159,7 +167,7 @@ async fn weigh_since(
         known.add(of_other_names);
         if !are_others_read {
             let price = (account.id, received, NOBODYS);
-            let (more, asked) = others_meant(app, alert, price, is_about_amount).await?;
+            let (more, asked) = others_meant(app, alert, price, by_name).await?;
             is_incomplete |= more.may_be_more || asked.may_be_more;
             known.add(more.payments);
             known.add(asked.payments);
@@ -292,6 +300,21 @@ impl Known {
             candidate.before = self.before.iter().filter(|one| one.id == candidate.payment.id).collect();
         }
         decide(incoming, &candidates)
+    }
+
+    /// Another beneficiary's payment of which the narration names the payer, though the money came under another name: a
+    /// collector of money sends it for others, a friend for a friend. Whoever bears the payer's own name is weighed by that.
+    fn named_besides(&self, alert: &AlertRow, winner: &Payment, received: Money) -> Option<&Payment> {
+        let (own, payer) = (Beneficiary::of(winner), Folded::new(alert.facts.payer_name.as_deref()?));
+        let cut = alert.facts.cut_lengths();
+        self.payments.iter().find(|other| {
+            other.status == Status::Pending
+                && is_timely(other, interval(alert), alert.first_seen)
+                && Beneficiary::of(other) != own
+                && AmountFit::of(other, received).approves()
+                && names_in_full(alert, &other.payer_name)
+                && !is_like(&Folded::new(&other.payer_name), &payer, &cut)
+        })
     }
 
     /// The payment that a decision approves.

@@ -46,6 +46,17 @@ pub enum CheckoutView {
 }
 
 impl CheckoutView {
+    pub const ALL: [CheckoutView; 8] = [
+        CheckoutView::Waiting,
+        CheckoutView::Paid,
+        CheckoutView::Late,
+        CheckoutView::TooLittle,
+        CheckoutView::TooMuch,
+        CheckoutView::OtherName,
+        CheckoutView::Expired,
+        CheckoutView::Rejected,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             CheckoutView::Waiting => "waiting",

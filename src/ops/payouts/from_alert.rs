@@ -6,9 +6,9 @@
 use super::end::{EndRefusal, Marked, Marking, Outcome, Seat, mark_payout};
 use super::words::in_words;
 use crate::app::App;
-use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Authenticity, Direction};
+use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction};
 use crate::domain::merchant::Mode;
-use crate::domain::money::naira;
+use crate::domain::money::{Money, naira};
 use crate::domain::notice::NoticeKind;
 use crate::domain::payout::{PayoutEnd, PayoutStatus, StepRefusal, codes_in};
 use crate::domain::same_transfer::{FEE_MOST, is_credit, may_be_one_debit};
@@ -115,13 +115,14 @@ enum Standing {
 
 async fn standing(app: &App, debit: &AlertRow, row: &PayoutRow) -> Result<Standing, OpError> {
     let (facts, payout) = (&debit.facts, &row.payout);
-    if matches!(facts.kind, Some(AlertKind::Fee | AlertKind::Notice))
+    let is_of_payment = may_pay_out(facts, payout.amount);
+    if !is_of_payment && matches!(facts.kind, Some(AlertKind::Fee | AlertKind::Notice))
         || !is_of_live_account(app, debit).await?
     {
         return Ok(Standing::Aside);
     }
     let unclear = |why: String| Ok(Standing::Unclear(why));
-    if facts.direction != Some(Direction::Debit) || facts.kind != Some(AlertKind::Payment) {
+    if facts.direction != Some(Direction::Debit) || !is_of_payment {
         return unclear("its money may have come back".into());
     }
     if facts.amount != Some(payout.amount) {
@@ -159,6 +160,16 @@ async fn standing(app: &App, debit: &AlertRow, row: &PayoutRow) -> Result<Standi
     }
 }
 
+/// What a bank reports of a transfer; also where its receiver's name reads as a fee ("Levy Okafor"), but takes just the payout's
+/// amount, and more than banks charge.
+fn may_pay_out(facts: &AlertFacts, amount: Money) -> bool {
+    match facts.kind {
+        Some(AlertKind::Payment) => true,
+        Some(AlertKind::Fee) => facts.amount == Some(amount) && amount > FEE_MOST,
+        _ => false,
+    }
+}
+
 /// Payouts are of live money.
 async fn is_of_live_account(app: &App, debit: &AlertRow) -> Result<bool, OpError> {
     let accounts = app.directory.accounts().await?;
@@ -188,7 +199,7 @@ async fn paid_before(app: &App, debit: &AlertRow, row: &PayoutRow) -> Result<Opt
             && matches!(other.status, AlertStatus::Ignored | AlertStatus::Dismissed)
             && other.authenticity.counts()
             && other.facts.direction == Some(Direction::Debit)
-            && other.facts.kind == Some(AlertKind::Payment)
+            && may_pay_out(&other.facts, row.payout.amount)
             && other.facts.doubts.is_empty()
             && names_it(other)
             && !may_be_one_debit(debit, other)

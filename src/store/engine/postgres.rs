@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::domain::time::Timestamp;
 use crate::store::engine::sql::{Sql, Text};
 use crate::store::engine::unit::{Applied, Unit};
 use crate::store::engine::value::{Row, Value};
@@ -66,6 +67,17 @@ impl Postgres {
     /// A connection of its own that hears of other nodes' commits.
     pub(in crate::store) async fn bells(&self) -> Result<Bells, StoreError> {
         Bells::open(&self.readers[0].config).await
+    }
+
+    /// The server's clock, also within a transaction.
+    pub(in crate::store) async fn clock(&self) -> Result<Timestamp, StoreError> {
+        const CLOCK: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
+        let connection = self.readers[0].get().await?;
+        match tokio::time::timeout(ANSWER_TIMEOUT, connection.client.query_one(CLOCK, &[])).await {
+            Ok(Ok(row)) => row.try_get(0).map(Timestamp).map_err(|error| away(describe(&error))),
+            Ok(Err(error)) => Err(away(describe(&error))),
+            Err(_) => Err(away("no response within 5 s")),
+        }
     }
 
     pub(in crate::store) async fn open(options: &StoreOptions) -> Result<Postgres, StoreError> {

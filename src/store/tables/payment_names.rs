@@ -253,13 +253,9 @@ impl Store {
 
     /// Newest first.
     pub async fn payments_by_ids(&self, ids: &[i64]) -> Result<Vec<Payment>, StoreError> {
-        let mut found = Vec::with_capacity(ids.len());
-        for ids in ids.chunks(IDS) {
-            let rows = self.read(&BY_IDS, filled(ids, IDS).collect()).await?;
-            for row in rows {
-                found.push(decode(row)?);
-            }
-        }
+        let reads = ids.chunks(IDS).map(|ids| self.read(&BY_IDS, filled(ids, IDS).collect()));
+        let rows = try_join_all(reads).await?.into_iter().flatten();
+        let mut found = rows.map(decode).collect::<Result<Vec<Payment>, _>>()?;
         found.sort_by_key(|payment: &Payment| std::cmp::Reverse(payment.id));
         Ok(found)
     }

@@ -30,8 +30,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("/confirm-password", "a page"),
     ("/me", "a page"),
     ("/c/{token}", "a page for customers"),
-    ("/c/{token}/events", "what that page hears"),
-    ("/c/{token}/state", "what that page reads"),
     ("/docs", "a page"),
     ("/docs/{part}", "a page"),
 ];

@@ -27,10 +27,15 @@ on_both! {
         let bare = ["/c", "/c/"].map(str::to_owned);
         let guessed = [confirm, mixed, turned, token[1..].to_owned(), format!("{token}A"), "x".repeat(5_000), "%00".into(), "..%2f".into()];
         for path in guessed.map(|guess| format!("/c/{guess}")).into_iter().chain(bare) {
-            for part in ["", "/state", "/events"] {
-                let answer = desk.get(&format!("{path}{part}")).await;
-                assert_eq!((answer.status, &answer.body), (404, &unknown.body), "{path}{part}");
-                assert_eq!(answer.header("content-security-policy"), unknown.header("content-security-policy"));
+            let answer = desk.get(&path).await;
+            assert_eq!((answer.status, &answer.body), (404, &unknown.body), "{path}");
+            assert_eq!(answer.header("content-security-policy"), unknown.header("content-security-policy"));
+            // What programs ask for is answered in their form.
+            for part in ["state", "events"].iter().filter(|_| path.len() > "/c/".len()) {
+                let answer = desk.get(&format!("{path}/{part}")).await;
+                let body: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+                assert_eq!((answer.status, body["code"].as_str()), (404, Some("checkout_not_found")), "{path}");
+                assert_eq!(answer.header("cache-control"), Some("no-store"));
             }
         }
         assert!(unknown.header("content-security-policy").unwrap().ends_with("frame-ancestors 'none'"));

@@ -310,6 +310,21 @@ macro_rules! on_both {
     )+ };
 }
 
+/// As `on_both!`, for what takes several nodes: an embedded database has one.
+macro_rules! on_postgres {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(
+        $(#[$meta])*
+        async fn $name($db: $crate::harness::databases::TestDatabase) $body
+
+        mod $name {
+            #[test]
+            fn postgres() {
+                $crate::harness::databases::run_on($crate::harness::databases::Engine::Postgres, super::$name);
+            }
+        }
+    )+ };
+}
+
 /// As `on_both!`, for what a database plays no part in: it runs on SQLite alone.
 macro_rules! on_one {
     ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(

@@ -1,6 +1,6 @@
 //! The bank's own word: a debit whose narration carries our reference marks its payout paid, and takes back nothing.
 
-use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::alert::{AlertKind, AlertStatus};
 use tillbell::domain::notice::NoticeKind;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::payout::PayoutStatus;
@@ -204,6 +204,39 @@ on_both! {
         assert_eq!(standing(&t, &shop).await.1, 0);
         t.ingest(&mail).await;
         assert_eq!(t.payment(&payment).await.reversed_at, None);
+    }
+
+    async fn a_payout_to_somebody_whose_name_reads_as_a_fee_is_paid_all_the_same(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        let code = row.payout.code.clone();
+        // A charge for it is none.
+        let taken = t.ingest(&debit(&t, 50, &format!("{code} NIP CHARGE"))).await;
+        assert_eq!(status(&t, &row).await, PayoutStatus::Pending, "{taken:?}");
+        let mail = debit(&t, 4_000, &format!("{code} MAINTENANCE FEE"));
+        let taken = t.taken(&mail, true);
+        assert_eq!(taken.facts.kind, Some(AlertKind::Fee));
+        tillbell::ops::alerts::take::take_alert(&t.app, &taken).await.unwrap();
+        assert_eq!(status(&t, &row).await, PayoutStatus::Paid);
+        assert_eq!(standing(&t, &shop).await.1, 0);
+    }
+
+    async fn a_payouts_reference_in_a_row_that_is_not_read_sends_a_credit_to_a_person(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        let code = row.payout.code.clone();
+        paid_by_hand(&t, row.payout.id).await;
+        let payment = t.create(&shop, 4_000, "Ebiere Alagoa").await;
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(20);
+        let mail = Alert::credit(ACCOUNT, 4_000, "Ebiere Alagoa", at).text();
+        let credit = t.ingest(&with_row(&mail, &format!("<tr><td>Note</td><td>:</td><td>{code}</td></tr>"))).await;
+        assert_eq!(credit.status, AlertStatus::Review, "{credit:?}");
+        assert!(credit.reason.contains(&code), "{credit:?}");
+        approve_on(&t.app, credit.alert_id, &payment, Some("the shop says so")).await.unwrap();
+        // The return shows it in the narration, and passes for no payout.
+        t.advance(Span::hours(5));
+        let back = t.ingest(&debit(&t, 4_000, &code)).await;
+        let credited = t.app.store.alert(credit.alert_id).await.unwrap().unwrap();
+        assert_eq!(credited.linked_alert_id, Some(back.alert_id), "nobody is told");
     }
 
     async fn money_that_a_payer_marked_with_a_payouts_reference_is_not_taken_back_unseen(db: TestDatabase) {

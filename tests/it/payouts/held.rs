@@ -5,6 +5,7 @@ use tillbell::domain::payout::payout_code;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::holds::{hold, resume};
 use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
 use tillbell::ops::notices::alarms::alarms_since;
@@ -74,6 +75,30 @@ on_both! {
         assert!(matches!(&held[..], [why] if why.contains(&format!("alert {} may have taken", debit.alert_id))), "{held:?}");
         dismiss_alert(&t.app, debit.alert_id, "ife", "our rent").await.unwrap().unwrap();
         assert_eq!(exported(&t).await, (vec![row.payout.id], Vec::new()));
+    }
+
+    async fn a_debit_that_repeats_a_typed_credit_holds_all_the_same(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        let account = ready_account(&t, &shop, owner, &GIVEN).await;
+        let payment = t.create(&shop, 9_000, "Ebiere Alagoa").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 9_000, "Ebiere Alagoa", t.app.now() - Span::seconds(20));
+        let credited = t.ingest(&credit.text()).await;
+        assert_eq!(credited.status, AlertStatus::Matched);
+        ask_for(&t.app, shop.id, account.id, 400_000).await.unwrap();
+        t.advance(LATER);
+        // What the payer wrote to himself stands in the mail of the debit as well, where the layout has no place for it.
+        let remark = "<p>that a CREDIT transaction occurred on your account</p></table>";
+        let mail = back(&credit).text().replacen("</table>\r\n<table>", &format!("{remark}<table>"), 1);
+        let both = take_alert(&t.app, &t.taken_if_unreadable_too(&mail, true)).await.unwrap();
+        assert_eq!(both.status, AlertStatus::Unreadable, "{both:?}");
+        let (rows, held) = exported(&t).await;
+        assert_eq!(rows, Vec::<i64>::new());
+        assert!(matches!(&held[..], [why] if why.contains(&format!("alert {} may have taken", both.alert_id))), "{held:?}");
+        // And it can be named when the payment is reversed.
+        undo(&t.app, &payment, both.alert_id, None).await.unwrap();
+        assert!(t.payment(&payment).await.reversed_at.is_some());
     }
 
     async fn a_debit_of_one_of_many_credits_holds_whoever_has_them_all(db: TestDatabase) {

@@ -3,41 +3,32 @@
 //! same once as JSON.
 //!
 //! Looks only; there is no form. The order is that of the confirm page: the caller's address is counted before anything is
-//! read, then the link is looked up. Every link that leads nowhere has the same answer, whatever it asked for. A page may
+//! read, then the link is looked up. Every link that leads nowhere has the same answer. A page may
 //! stand in frames of its business's approved websites and of nobody else.
 
+mod live;
 mod page;
 
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, X_FRAME_OPTIONS};
+use axum::response::Response;
+use http::header::{HeaderName, RETRY_AFTER, X_FRAME_OPTIONS};
 use http::{HeaderValue, StatusCode};
-use serde::Serialize;
 
 use super::answer::{guard, written};
 use super::assets::{CHECKOUT_SCRIPT, CHECKOUT_STYLE};
 
 use crate::http::Http;
-use crate::http::live::Full;
-use crate::http::live::stream::{self, Told};
 use crate::http::paths::{CHECKOUT, CHECKOUT_EVENTS, CHECKOUT_STATE};
 use crate::http::request::context::RequestLabels;
-use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
 use crate::http::server::caller::{address, over_limit};
 use crate::log_limit::warn_of;
-use crate::ops::live::Topic;
-use crate::ops::payments::checkout::{
-    Checkout, CheckoutState, open_checkout, state_by_token, state_of, watched_payment,
-};
+use crate::ops::payments::checkout::{Checkout, open_checkout};
 use crate::ops::{OpError, StoreError};
-use crate::wire::JsonTime;
 use page::CheckoutPage;
 
-/// After a stream was refused for want of a place.
-const PLACES_RETRY: u64 = 30;
 const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// What of a link is asked for.
@@ -58,11 +49,14 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
         _ => (rest, Part::Page, CHECKOUT),
     };
     let mut response = match over_limit(&http, http.limits.spend_page(address(&http, &parts)).await) {
-        Some(seconds) => crowded(&http, part, seconds),
+        Some(seconds) => match part {
+            Part::Page => crowded(&http, seconds),
+            Part::Events | Part::State => live::crowded(seconds),
+        },
         None => match part {
             Part::Page => page(&http, token).await,
-            Part::State => state(&http, token).await,
-            Part::Events => events(&http, token).await,
+            Part::State => live::state(&http, token).await,
+            Part::Events => live::events(&http, token).await,
         },
     };
     // The template: the path holds the token.
@@ -76,69 +70,6 @@ async fn page(http: &Http, token: &str) -> Response {
         Ok(None) => not_found(http),
         Err(error) => trouble(http, error),
     }
-}
-
-#[derive(Serialize)]
-struct StateBody {
-    status: &'static str,
-    view: &'static str,
-    expires_at: JsonTime,
-}
-
-async fn state(http: &Http, token: &str) -> Response {
-    match state_by_token(&http.app, token).await {
-        Ok(Some(state)) => {
-            let body = StateBody {
-                status: state.status,
-                view: state.view.as_str(),
-                expires_at: JsonTime(state.expires_at),
-            };
-            let mut response = Response::new(serde_json::to_string(&body).unwrap_or_default().into());
-            guard(&mut response, HeaderValue::from_static("default-src 'none'"), "no-referrer");
-            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            response
-        }
-        Ok(None) => not_found(http),
-        Err(error) => trouble(http, error),
-    }
-}
-
-async fn events(http: &Http, token: &str) -> Response {
-    let payment_id = match watched_payment(&http.app, token).await {
-        Ok(Some(id)) => id,
-        Ok(None) => return not_found(http),
-        Err(error) => return trouble(http, error),
-    };
-    let watch = match http.live.watch(("checkout", payment_id), &[Topic::Payment(payment_id)]) {
-        Ok(watch) => watch,
-        Err(full) => return no_place(full),
-    };
-    let app = http.app.clone();
-    let read = move || {
-        let app = app.clone();
-        async move {
-            match state_of(&app, payment_id).await {
-                Ok(state) => state.map(told),
-                Err(error) => {
-                    warn_of!(app, &error, "a stream ends, because its payment could not be read");
-                    None
-                }
-            }
-        }
-    };
-    stream::answer(http.app.clone(), watch, read)
-}
-
-#[derive(Serialize)]
-struct EventBody {
-    status: &'static str,
-    view: &'static str,
-}
-
-fn told(state: CheckoutState) -> Told {
-    let body = EventBody { status: state.status, view: state.view.as_str() };
-    let text = serde_json::to_string(&body).unwrap_or_default();
-    Told { events: stream::event("state", &text), mark: state.version, until: state.turns_at }
 }
 
 /// The page with its headers. Where it tells of a payment, its business's websites may frame it.
@@ -194,31 +125,11 @@ fn not_found(http: &Http) -> Response {
     shown(http, StatusCode::NOT_FOUND, CheckoutPage::bare("We could not find this payment", texts), None)
 }
 
-fn crowded(http: &Http, part: Part, seconds: i64) -> Response {
-    let mut response = match part {
-        Part::Page => {
-            let text =
-                format!("Too many requests came from your network. Wait {seconds} seconds, then look again.");
-            let page =
-                CheckoutPage { look_again: true, ..CheckoutPage::bare("Please wait a moment", vec![text]) };
-            shown(http, StatusCode::TOO_MANY_REQUESTS, page, None)
-        }
-        Part::Events | Part::State => {
-            ApiError::new(Code::RateLimited, "Too many requests came from your network").into_response()
-        }
-    };
+fn crowded(http: &Http, seconds: i64) -> Response {
+    let text = format!("Too many requests came from your network. Wait {seconds} seconds, then look again.");
+    let page = CheckoutPage { look_again: true, ..CheckoutPage::bare("Please wait a moment", vec![text]) };
+    let mut response = shown(http, StatusCode::TOO_MANY_REQUESTS, page, None);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
-    response
-}
-
-fn no_place(full: Full) -> Response {
-    let message = match full {
-        Full::OfOne => "This payment is watched in too many places; ask for its state instead",
-        Full::Node => "Too many pages are open; ask for the state instead",
-    };
-    let mut response = ApiError::new(Code::RateLimited, message).into_response();
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(PLACES_RETRY));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
