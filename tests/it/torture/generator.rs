@@ -19,8 +19,8 @@ const CALLERS: u64 = 4;
 const PAID: u64 = 80;
 /// A request that takes longer is given up; what became of it nobody knows.
 const ANSWER_WITHIN: Duration = Duration::from_secs(12);
-/// Mails of one command.
-const MAILS: usize = 12;
+/// Mails of one command: more than callers ask for meanwhile.
+const MAILS: usize = 40;
 /// Of a hundred commands so many die on their way.
 const CRASHING: u64 = 25;
 /// So long somebody hands in what nothing took before.
@@ -41,7 +41,7 @@ pub async fn ask(world: &World, history: &History, dice: &Dice, until: Instant) 
                 break;
             }
             one(world, history, &dice, n * CALLERS + lane).await;
-            sleep(Duration::from_millis(20 + dice.below(60))).await;
+            sleep(Duration::from_millis(100 + dice.below(300))).await;
         }
     });
     futures_util::future::join_all(callers).await;

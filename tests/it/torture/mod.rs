@@ -66,10 +66,11 @@ async fn torture(database: TestDatabase, nodes: usize) {
         generator::hand_in(&world, &history, &ingesting, until),
         nemesis::run(&world, &history, &breaking, until),
     );
+    println!("{}", history.told());
     world.mend().await;
     generator::hand_in_the_rest(&world, &history).await;
     judge::judge(&world, &history).await;
-    println!("{}", history.told());
+    println!("right: {}", history.told());
 }
 
 on_both! {
