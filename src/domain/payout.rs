@@ -214,6 +214,15 @@ pub fn payout_code(random: u64) -> String {
 
 /// The references of ours that a narration holds, each once; whatever the case, and whatever stands around them.
 pub fn codes_in(narration: &str) -> Vec<String> {
+    found_in(narration, true)
+}
+
+/// The same, also where more letters follow: a payer may write what a bank cuts off in the mail of the return.
+pub fn codes_begun_in(narration: &str) -> Vec<String> {
+    found_in(narration, false)
+}
+
+fn found_in(narration: &str, only_whole: bool) -> Vec<String> {
     let upper = narration.to_ascii_uppercase();
     let mut found: Vec<String> = Vec::new();
     for (at, _) in upper.match_indices(CODE_PREFIX) {
@@ -221,7 +230,7 @@ pub fn codes_in(narration: &str) -> Vec<String> {
         let is_whole = rest.len() >= CODE_LENGTH
             && rest[..CODE_LENGTH].iter().all(|byte| CODE_LETTERS.contains(byte))
             // A longer word is another one.
-            && rest.get(CODE_LENGTH).is_none_or(|next| !next.is_ascii_alphanumeric());
+            && (!only_whole || rest.get(CODE_LENGTH).is_none_or(|next| !next.is_ascii_alphanumeric()));
         let code = is_whole.then(|| upper[at..at + CODE_PREFIX.len() + CODE_LENGTH].to_owned());
         found.extend(code.filter(|code| !found.contains(code)));
     }

@@ -333,11 +333,93 @@ pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
     agreeing >= WORDS_MIN.min(all) && agreeing > 0
 }
 
-/// Whether the narration of a credit names somebody in full: a payer who writes whose order he pays, or a collector of money
-/// that writes for whom it sends. One word is anybody's.
-pub fn names_in_full(credit: &AlertRow, name: &str) -> bool {
-    let (agreeing, all) = words_named(credit, name);
-    agreeing == all && all >= WORDS_MIN
+/// Words that banks write around names, and payers around whom they pay for. None of them is a part of a name here.
+const FORMS: [&str; 60] = [
+    "ACCESS",
+    "ACCOUNT",
+    "ALERT",
+    "AND",
+    "APP",
+    "BANK",
+    "BEHALF",
+    "BY",
+    "CARD",
+    "CASH",
+    "CIP",
+    "CREDIT",
+    "DEBIT",
+    "ELECTRONIC",
+    "FBN",
+    "FCMB",
+    "FIDELITY",
+    "FIP",
+    "FOR",
+    "FROM",
+    "FT",
+    "GAPS",
+    "GTB",
+    "INSTANT",
+    "INVOICE",
+    "INWARD",
+    "KUDA",
+    "LIMITED",
+    "LTD",
+    "MOB",
+    "MOBILE",
+    "MONEY",
+    "MONIEPOINT",
+    "NIP",
+    "OF",
+    "ON",
+    "ONLINE",
+    "OPAY",
+    "ORDER",
+    "OUTWARD",
+    "PALMPAY",
+    "PAY",
+    "PAYMENT",
+    "PMT",
+    "POS",
+    "PURCHASE",
+    "REF",
+    "STERLING",
+    "THE",
+    "TO",
+    "TRANSFER",
+    "TRF",
+    "UBA",
+    "UIP",
+    "UNION",
+    "USSD",
+    "VIA",
+    "WALLET",
+    "WEB",
+    "ZENITH",
+];
+/// Names that are looked for in one narration, and words of each.
+const NARRATED_MAX: usize = 6;
+const NARRATED_WORDS: usize = 8;
+
+/// Names that may stand in the narration of a credit: a payer writes whose order he pays, and who collects money for others for
+/// whom he sends it. What stands between two signs is one, without the words of banks' forms; of one word it is anybody's.
+pub fn narrated_names(credit: &AlertRow) -> Vec<String> {
+    let narration = credit.facts.narration.as_deref().unwrap_or_default();
+    let pieces = narration.split(|c: char| !c.is_alphanumeric() && !c.is_whitespace() && !"'.".contains(c));
+    let mut names = Vec::new();
+    for piece in pieces {
+        let folded = fold(piece);
+        let is_word =
+            |word: &&str| word.len() > 1 && !FORMS.contains(word) && word.chars().all(char::is_alphabetic);
+        let words: Vec<&str> = folded.split(' ').filter(is_word).collect();
+        // Of a long one each part, and those overlap.
+        for part in words.chunks(NARRATED_WORDS / 2).enumerate().map(|(at, _)| at * NARRATED_WORDS / 2) {
+            let name = &words[part..words.len().min(part + NARRATED_WORDS)];
+            if name.len() >= WORDS_MIN && names.len() < NARRATED_MAX {
+                names.push(name.join(" "));
+            }
+        }
+    }
+    names
 }
 
 /// How many words of a name the narration holds, and how many words it has.

@@ -7,7 +7,7 @@ use super::Reader;
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
 use crate::alert_reader::text_table::collapse;
 use crate::domain::alert::{AlertKind, Direction, RETURNED_OR_OWN};
-use crate::domain::payout::codes_in;
+use crate::domain::payout::codes_begun_in;
 
 /// The bank's words and a payer's remark, perhaps, and nobody can tell which is which.
 pub(super) const BOTH_DIRECTIONS: &str = "the mail mentions both a credit and a debit";
@@ -157,8 +157,9 @@ impl Reader<'_> {
     /// Only who was paid out knows the reference of a payout. One that pays himself with it, in a row that is not read as the
     /// narration, could have the return of that money pass for his payout.
     pub(super) fn codes_beside(&mut self, narration: Option<&str>) {
-        let read = narration.map(codes_in).unwrap_or_default();
-        let mut shown: Vec<String> = self.tables.iter().flat_map(|table| codes_in(&table.text())).collect();
+        let read = narration.map(codes_begun_in).unwrap_or_default();
+        let mut shown: Vec<String> =
+            self.tables.iter().flat_map(|table| codes_begun_in(&table.text())).collect();
         shown.retain(|code| !read.contains(code));
         if let Some(code) = shown.first() {
             self.doubt(format!("it shows the reference {code} of a payout"));

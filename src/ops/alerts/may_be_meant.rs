@@ -6,12 +6,15 @@
 
 use crate::app::App;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{CANDIDATES_MAX, NEAR_MISS, has_ended_lately, similar_amounts, speaks_since};
+use crate::domain::matching::{
+    AmountFit, Beneficiary, CANDIDATES_MAX, NEAR_MISS, has_ended_lately, is_timely, similar_amounts,
+    speaks_since,
+};
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{self, Folded};
+use crate::domain::name::{self, Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::{Payment, Status};
-use crate::domain::same_transfer::{interval, names_in_full};
+use crate::domain::same_transfer::{interval, narrated_names};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::payments::like_names::{
@@ -198,8 +201,8 @@ pub async fn ended_lately(
     Ok((open_or_ended_lately(alert, ended), is_cut))
 }
 
-/// Others' payments of the very amount whose names are like the payer's, by the name rule alone, or stand in the narration. Where
-/// the index told which payments may be meant, it excuses nobody from looking at these.
+/// Others' payments of the very amount whose names are like the payer's, by the name rule alone. Where the index told
+/// which payments may be meant, it excuses nobody from looking at these.
 async fn missed_by_index(
     app: &App,
     alert: &AlertRow,
@@ -207,9 +210,42 @@ async fn missed_by_index(
     payer_name: &str,
 ) -> Result<Vec<Payment>, OpError> {
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
-    let may_be_meant =
-        |name: &str| name::is_like(&Folded::new(name), &payer, &cut) || names_in_full(alert, name);
-    of_others(app, price, may_be_meant).await
+    let is_like = |name: &str| name::is_like(&Folded::new(name), &payer, &cut);
+    of_others(app, price, is_like).await
+}
+
+/// Another beneficiary's payment of which the narration names the payer, though the money came under another name: open, ended
+/// lately or corrected, and of about the amount. Whoever bears the payer's own name is weighed by that.
+pub async fn named_besides(
+    app: &App,
+    alert: &AlertRow,
+    winner: &Payment,
+    (account_id, received): (i64, Money),
+    before: &[Payment],
+) -> Result<Option<Payment>, OpError> {
+    let Some(payer) = alert.facts.payer_name.as_deref().map(Folded::new) else { return Ok(None) };
+    let (own, cut, (low, high)) =
+        (Beneficiary::of(winner), alert.facts.cut_lengths(), similar_amounts(received));
+    let asks = |payment: &Payment| {
+        AmountFit::of(payment, received).approves() || low <= payment.amount && payment.amount <= high
+    };
+    for name in narrated_names(alert) {
+        let found = like(app, alert, (account_id, &name), possible_amounts(received)).await?;
+        let (narrated, known) = (Folded::new(&name), before.iter().cloned());
+        let other = open_or_ended_lately(alert, found.payments).into_iter().chain(known).find(|other| {
+            let expected = Folded::new(&other.payer_name);
+            Beneficiary::of(other) != own
+                && is_timely(other, interval(alert), alert.first_seen)
+                && asks(other)
+                && (name::in_common(&expected, &narrated, &[]).is_much()
+                    || verdict_folded(&expected, &narrated, &[]) == NameVerdict::Match)
+                && !name::is_like(&expected, &payer, &cut)
+        });
+        if other.is_some() {
+            return Ok(other);
+        }
+    }
+    Ok(None)
 }
 
 /// Adds payments of the same name whatever their amount, and ended ones of about the amount.

@@ -6,7 +6,7 @@ use super::reach::sight;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
-use crate::domain::payout::codes_in;
+use crate::domain::payout::{codes_begun_in, codes_in};
 use crate::domain::same_transfer::{is_incoming_money, is_vouched, may_be_about};
 use crate::ops::OpError;
 use crate::ops::payouts::from_alert::pays_out;
@@ -44,7 +44,7 @@ async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> R
     // In its narration, or, as a doubt says, elsewhere.
     let bears_it = |other: &AlertRow| {
         let mut texts = other.facts.narration.iter().chain(&other.facts.doubts);
-        texts.any(|text| codes_in(text).iter().any(|code| codes.contains(code)))
+        texts.any(|text| codes_begun_in(text).iter().any(|code| codes.contains(code)))
     };
     let is_credit = |other: &AlertRow| other.id != debit.id && is_vouched(other) && is_incoming_money(other);
     Ok(is_cut || others.iter().any(|other| is_credit(other) && bears_it(other)))

@@ -114,7 +114,7 @@ pub async fn with_perhaps_reversed(
 ) -> Result<OfPayer, OpError> {
     let since = came_at(alert) - SENT_AGAIN_WITHIN;
     let is_of_late = |other: &&AlertRow| {
-        other.facts.direction == Some(Direction::Debit)
+        other.facts.direction != Some(Direction::Credit)
             && takes_money(other)
             && is_vouched(other)
             && other.status != AlertStatus::Dismissed

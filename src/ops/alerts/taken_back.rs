@@ -44,6 +44,8 @@ use crate::store::tables::{alerts, arrivals};
 const TOLD_MAX: usize = 10;
 /// Credits of one amount of which it is asked whether another debit took them back.
 const GONE_MAX: usize = 50;
+/// Beneficiaries whose payers one debit may name; a narration of more names is none.
+const NAMED_MAX: usize = 20;
 /// Of the credits of one beneficiary of which a debit may have taken one, so many bear its alarm.
 const ALARMED_MAX: usize = 20;
 /// Credits of one amount that are looked at.
@@ -113,7 +115,8 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
             settled.len()
         );
         tell(app, undoing.id, None, &body).await;
-        if undoing.facts.direction == Some(Direction::Debit) {
+        // Money of ours that came back took nobody's.
+        if undoing.facts.direction != Some(Direction::Credit) || tells_of_loss(undoing) {
             hold_beneficiaries(app, &others, undoing).await?;
         }
     }
@@ -122,10 +125,17 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
 
 /// Where the credits of which it took one are of few beneficiaries, the alarm stands at each of them until somebody deals
 /// with it: who pays himself often enough could have one taken back and what he has paid out. Of very many at the newest.
+/// If it names payers, at those of whom it names, and a remark has no room for many: who names others who paid as much in
+/// his own must not be one of too many by that.
 async fn hold_beneficiaries(app: &App, credits: &[AlertRow], undoing: &AlertRow) -> Result<(), OpError> {
     let mut paid: Vec<&AlertRow> =
         credits.iter().filter(|credit| credit.status == AlertStatus::Matched).collect();
     paid.sort_by_key(|credit| Reverse(credit.id));
+    let is_by_name = paid.iter().any(|credit| names_the_payer(undoing, credit));
+    if is_by_name {
+        paid.retain(|credit| names_the_payer(undoing, credit));
+    }
+    let most = if is_by_name { NAMED_MAX } else { LIKELY_MAX };
     let mut of_each: HashMap<Beneficiary, usize> = HashMap::new();
     let mut alarmed = Vec::new();
     for credit in paid {
@@ -136,7 +146,7 @@ async fn hold_beneficiaries(app: &App, credits: &[AlertRow], undoing: &AlertRow)
             alarmed.push(credit.id);
         }
         *before += 1;
-        if of_each.len() > LIKELY_MAX {
+        if of_each.len() > most {
             return Ok(());
         }
     }
@@ -160,7 +170,7 @@ async fn note_alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError>
 /// What the bank itself calls a reversal takes some credit back: where it fits none that was paid, that one may be older, or
 /// its amount another by a charge, and a person must find out whose it is. Money of ours that came back is nobody's payment.
 async fn tell_lone_reversal(app: &App, undoing: &AlertRow) {
-    if undoing.facts.direction != Some(Direction::Debit) {
+    if undoing.facts.direction == Some(Direction::Credit) {
         tracing::warn!(
             undoing = undoing.id,
             "a reversal fits no credit that was paid; look at the bank's statement"

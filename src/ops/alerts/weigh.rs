@@ -4,7 +4,9 @@
 //! person asks for suggestions. All reads begin after the alert's own commit, so of an alert and a
 //! correction that happen at the same moment at least one sees the other (contract/matching.md#m21).
 
-use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
+use super::may_be_meant::{
+    Read, SUGGEST_WITHIN, named_besides, others_meant, read_open_payments, with_suggestions,
+};
 use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
 use super::reach::sight;
 use super::same_payer::sent_for_another;
@@ -13,14 +15,12 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind,
-    SUGGESTIONS_MAX, Verdicts, WhichAccount, consider_alone, consider_on, decide, is_timely,
-    of_another_in_words,
+    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind, SUGGESTIONS_MAX,
+    Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
 };
-use crate::domain::money::Money;
-use crate::domain::name::{Folded, NameVerdict, fold, is_like};
-use crate::domain::payment::{Payment, Status};
-use crate::domain::same_transfer::{interval, names_in_full};
+use crate::domain::name::{NameVerdict, fold};
+use crate::domain::payment::Payment;
+use crate::domain::same_transfer::interval;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::payments::like_names::add_unknown;
@@ -146,10 +146,11 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
-        if let Some(other) = known.named_besides(alert, payment, received) {
+        let price = (account.id, received);
+        if let Some(other) = named_besides(app, alert, payment, price, &known.before).await? {
             let theirs = of_another_in_words(&other.transaction_id, other.business_id);
             of_winner
-                .push(format!("the narration names the payer of {theirs}, which the amount fits as well"));
+                .push(format!("the narration names the payer of {theirs}, which asks for about as much"));
             doubt_kinds.push("names_another");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -300,21 +301,6 @@ impl Known {
             candidate.before = self.before.iter().filter(|one| one.id == candidate.payment.id).collect();
         }
         decide(incoming, &candidates)
-    }
-
-    /// Another beneficiary's payment of which the narration names the payer, though the money came under another name: a
-    /// collector of money sends it for others, a friend for a friend. Whoever bears the payer's own name is weighed by that.
-    fn named_besides(&self, alert: &AlertRow, winner: &Payment, received: Money) -> Option<&Payment> {
-        let (own, payer) = (Beneficiary::of(winner), Folded::new(alert.facts.payer_name.as_deref()?));
-        let cut = alert.facts.cut_lengths();
-        self.payments.iter().find(|other| {
-            other.status == Status::Pending
-                && is_timely(other, interval(alert), alert.first_seen)
-                && Beneficiary::of(other) != own
-                && AmountFit::of(other, received).approves()
-                && names_in_full(alert, &other.payer_name)
-                && !is_like(&Folded::new(&other.payer_name), &payer, &cut)
-        })
     }
 
     /// The payment that a decision approves.

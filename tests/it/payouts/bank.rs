@@ -220,6 +220,22 @@ on_both! {
         assert_eq!(standing(&t, &shop).await.1, 0);
     }
 
+    async fn a_payouts_reference_with_letters_behind_it_is_one_on_a_credit(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        let code = row.payout.code.clone();
+        paid_by_hand(&t, row.payout.id).await;
+        t.create(&shop, 4_000, "Ebiere Alagoa").await;
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(20);
+        let mail = Alert::credit(ACCOUNT, 4_000, "Ebiere Alagoa", at).text();
+        // The mail of the return has less room, and ends just behind the reference.
+        let credit = t.ingest(&mail.replace("-TRANSFER-OPAY-", &format!("-{code}QQ-"))).await;
+        assert_eq!(credit.status, AlertStatus::Review, "{credit:?}");
+        let back = t.ingest(&debit(&t, 4_000, &code)).await;
+        let credited = t.app.store.alert(credit.alert_id).await.unwrap().unwrap();
+        assert_eq!(credited.linked_alert_id, Some(back.alert_id), "nobody is told");
+    }
+
     async fn a_payouts_reference_in_a_row_that_is_not_read_sends_a_credit_to_a_person(db: TestDatabase) {
         let (t, shop, row) = asked(db).await;
         let code = row.payout.code.clone();

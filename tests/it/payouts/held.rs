@@ -101,6 +101,47 @@ on_both! {
         assert!(t.payment(&payment).await.reversed_at.is_some());
     }
 
+    async fn what_may_be_a_debit_of_one_of_many_holds_whoever_has_them_all(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        let account = ready_account(&t, &shop, owner, &GIVEN).await;
+        let mut last = None;
+        for _ in 0..4 {
+            t.create(&shop, 9_000, "Ebiere Alagoa").await;
+            t.advance(LATER);
+            let credit = Alert::credit(ACCOUNT, 9_000, "Ebiere Alagoa", t.app.now() - Span::seconds(20));
+            assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+            last = Some(credit);
+        }
+        ask_for(&t.app, shop.id, account.id, 400_000).await.unwrap();
+        t.advance(LATER);
+        let remark = "<p>that a CREDIT transaction occurred on your account</p></table>";
+        let mail = back(&last.unwrap()).text().replacen("</table>\r\n<table>", &format!("{remark}<table>"), 1);
+        take_alert(&t.app, &t.taken_if_unreadable_too(&mail, true)).await.unwrap();
+        assert_eq!(exported(&t).await.0, Vec::<i64>::new());
+    }
+
+    async fn a_remark_that_names_others_who_paid_as_much_frees_nobodys_payout(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        let account = ready_account(&t, &shop, owner, &GIVEN).await;
+        let mut names = vec!["Ebiere Alagoa", "Bisi Alabi", "Tunde Bello", "Amina Yusuf"];
+        for (n, name) in names.iter().enumerate() {
+            let of = if n == 0 { None } else { Some(t.merchant(&format!("shop{n}.example")).await) };
+            t.create(of.as_ref().unwrap_or(&shop), 9_000, name).await;
+            t.advance(LATER);
+            let credit = Alert::credit(ACCOUNT, 9_000, name, t.app.now() - Span::seconds(20));
+            assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched, "{name}");
+        }
+        ask_for(&t.app, shop.id, account.id, 400_000).await.unwrap();
+        t.advance(LATER);
+        names.rotate_left(1);
+        let at = t.app.now() - Span::seconds(20);
+        let typed = Alert { direction: "DEBIT", session: String::new(), ..Alert::credit(ACCOUNT, 9_000, &names.join(" "), at) };
+        t.ingest(&typed.text()).await;
+        assert_eq!(exported(&t).await.0, Vec::<i64>::new());
+    }
+
     async fn a_debit_of_one_of_many_credits_holds_whoever_has_them_all(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
