@@ -73,9 +73,14 @@ impl SharedClock {
         if took > READ_WITHIN {
             return false;
         }
-        // It was made somewhere in between.
-        let read = self.begin.elapsed().saturating_sub(took / 2);
-        self.at_begin.store((reading - span(read)).0, Ordering::Relaxed);
+        // It was made somewhere in between. One that agrees with the last as far as can be told moves nothing: answers that are
+        // under way for longer and shorter must not turn the clock to and fro.
+        let unsure = took / 2;
+        let at = (reading - span(self.begin.elapsed().saturating_sub(unsure))).0;
+        let known = self.at_begin.load(Ordering::Relaxed);
+        if known == UNREAD || known.abs_diff(at) > span(unsure).0.unsigned_abs() {
+            self.at_begin.store(at, Ordering::Relaxed);
+        }
         true
     }
 
@@ -197,6 +202,11 @@ mod tests {
         assert!(clock.own_is_ahead().is_some_and(|(ahead, is_off)| ahead < Span::minutes(-59) && is_off));
         own.set(clock.now());
         assert!(clock.own_is_ahead().is_some_and(|(ahead, is_off)| ahead <= Span(0) && !is_off));
+        // An answer that was under way for some time says no more than that.
+        let before = clock.now();
+        let asked = Instant::now().checked_sub(Duration::from_millis(900)).unwrap();
+        assert!(clock.set(clock.now() - Span::millis(700), asked));
+        assert!(clock.now() >= before, "the clock does not go to and fro");
         // It follows the server, backwards too.
         assert!(clock.set(real - Span::days(1), Instant::now()));
         assert!(clock.now() < real);

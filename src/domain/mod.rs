@@ -18,6 +18,7 @@ pub mod merchant;
 pub mod message;
 pub mod money;
 pub mod name;
+pub mod narrated;
 pub mod notice;
 pub mod payment;
 pub mod payout;

@@ -3,7 +3,8 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -20,12 +21,19 @@ const CALLERS: usize = 8;
 const BETWEEN: usize = 200;
 
 /// Killed when dropped.
-struct Balancer(Child);
+struct Balancer(Mutex<Child>);
+
+impl Balancer {
+    fn is_there(&self) -> bool {
+        self.0.lock().unwrap().try_wait().unwrap().is_none()
+    }
+}
 
 impl Drop for Balancer {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let child = self.0.get_mut().unwrap();
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
@@ -35,6 +43,8 @@ fn configuration(at: SocketAddr, nodes: &[SocketAddr]) -> String {
     for line in SHIPPED.lines() {
         let changed = match line.trim() {
             text if text.starts_with("bind :443") => format!("    bind {at}"),
+            // It asks for so many open files.
+            text if text.starts_with("maxconn") => "    maxconn 1000".to_owned(),
             text if text.starts_with("bind :80") || text.starts_with("http-request redirect") => continue,
             text if text.starts_with("server ") => continue,
             text if text.starts_with("default-server") => {
@@ -54,9 +64,10 @@ fn balance(folder: &Path, at: SocketAddr, nodes: &[SocketAddr]) -> Balancer {
     let file = folder.join("haproxy.cfg");
     std::fs::write(&file, configuration(at, nodes)).unwrap();
     let log = std::fs::File::create(folder.join("haproxy.log")).unwrap();
+    let told = log.try_clone().unwrap();
     let mut command = Command::new("/usr/sbin/haproxy");
-    command.arg("-db").arg("-f").arg(file).stdout(log).stderr(Stdio::null());
-    Balancer(command.spawn().expect("haproxy; Debian's package is haproxy"))
+    command.arg("-db").arg("-f").arg(file).stdout(log).stderr(told);
+    Balancer(Mutex::new(command.spawn().expect("haproxy; Debian's package is haproxy")))
 }
 
 async fn start(here: &Installation, at: SocketAddr) -> Service {
@@ -96,8 +107,13 @@ on_postgres! {
         for place in &places {
             nodes.push(start(&here, *place).await);
         }
-        let _balancer = balance(here.folder.path(), at, &places);
-        until("the balancer listens", async || TcpStream::connect(at).await.ok()).await;
+        let balancer = balance(here.folder.path(), at, &places);
+        let said = || std::fs::read_to_string(here.folder.path().join("haproxy.log")).unwrap_or_default();
+        until("the balancer listens", async || {
+            assert!(balancer.is_there(), "{}", said());
+            TcpStream::connect(at).await.ok()
+        })
+        .await;
         until("it has found a node", async || is_ready(at).await.then_some(())).await;
         let (answers, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let callers = (0..CALLERS).map(|lane| call(&here, at, lane, &answers, &is_over));

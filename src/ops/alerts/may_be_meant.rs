@@ -13,8 +13,9 @@ use crate::domain::matching::{
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{self, Folded, NameVerdict, verdict_folded};
+use crate::domain::narrated::narrated_names;
 use crate::domain::payment::{Payment, Status};
-use crate::domain::same_transfer::{interval, narrated_names};
+use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::payments::like_names::{
@@ -229,7 +230,7 @@ pub async fn named_besides(
     let asks = |payment: &Payment| {
         AmountFit::of(payment, received).approves() || low <= payment.amount && payment.amount <= high
     };
-    for name in narrated_names(alert) {
+    for name in narrated_names(alert.facts.narration.as_deref().unwrap_or_default()) {
         let found = like(app, alert, (account_id, &name), possible_amounts(received)).await?;
         let (narrated, known) = (Folded::new(&name), before.iter().cloned());
         let other = open_or_ended_lately(alert, found.payments).into_iter().chain(known).find(|other| {

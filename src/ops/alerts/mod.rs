@@ -13,6 +13,7 @@ pub mod dismiss;
 pub mod draft;
 pub mod evidence;
 pub mod find;
+mod held_beneficiaries;
 pub mod mail_desk;
 pub mod may_be_meant;
 pub mod note;

@@ -12,18 +12,15 @@
 //! If the debit's narration names payers of (3), only their credits are concerned. If it names nobody and there are too
 //! many, those that were paid are told in one alarm: sixty would hide the one that matters.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
-
 use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
+use super::held_beneficiaries::hold_beneficiaries;
 use super::payout_debits::is_of_a_payout;
 use super::reach::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::arrival::ArrivalEnd;
-use crate::domain::matching::Beneficiary;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
 use crate::domain::same_transfer::{
@@ -44,10 +41,6 @@ use crate::store::tables::{alerts, arrivals};
 const TOLD_MAX: usize = 10;
 /// Credits of one amount of which it is asked whether another debit took them back.
 const GONE_MAX: usize = 50;
-/// Beneficiaries whose payers one debit may name; a narration of more names is none.
-const NAMED_MAX: usize = 20;
-/// Of the credits of one beneficiary of which a debit may have taken one, so many bear its alarm.
-const ALARMED_MAX: usize = 20;
 /// Credits of one amount that are looked at.
 const CREDITS_MAX: usize = 500;
 
@@ -123,41 +116,8 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     Ok(())
 }
 
-/// Where the credits of which it took one are of few beneficiaries, the alarm stands at each of them until somebody deals
-/// with it: who pays himself often enough could have one taken back and what he has paid out. Of very many at the newest.
-/// If it names payers, at those of whom it names, and a remark has no room for many: who names others who paid as much in
-/// his own must not be one of too many by that.
-async fn hold_beneficiaries(app: &App, credits: &[AlertRow], undoing: &AlertRow) -> Result<(), OpError> {
-    let mut paid: Vec<&AlertRow> =
-        credits.iter().filter(|credit| credit.status == AlertStatus::Matched).collect();
-    paid.sort_by_key(|credit| Reverse(credit.id));
-    let is_by_name = paid.iter().any(|credit| names_the_payer(undoing, credit));
-    if is_by_name {
-        paid.retain(|credit| names_the_payer(undoing, credit));
-    }
-    let most = if is_by_name { NAMED_MAX } else { LIKELY_MAX };
-    let mut of_each: HashMap<Beneficiary, usize> = HashMap::new();
-    let mut alarmed = Vec::new();
-    for credit in paid {
-        let Some(id) = credit.payment_id else { continue };
-        let Some(payment) = app.store.payment(id).await? else { continue };
-        let before = of_each.entry(Beneficiary::of(&payment)).or_default();
-        if *before < ALARMED_MAX {
-            alarmed.push(credit.id);
-        }
-        *before += 1;
-        if of_each.len() > most {
-            return Ok(());
-        }
-    }
-    for id in alarmed {
-        note_alarm(app, id, undoing.id).await?;
-    }
-    Ok(())
-}
-
 /// The newest is the credit's link, and each stays a question of its own.
-async fn note_alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
+pub(super) async fn note_alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
     for _ in 0..RACES_MAX {
         let noted = [alerts::link(credit, undoing), alerts::add_alarm(credit, undoing, app.now())];
         if app.store.apply(app.store.unit(credit).await?.steps(noted)).await?.is_done() {

@@ -210,7 +210,22 @@ impl Browser {
 
     /// What a reader sees of the page.
     pub fn text(&self) -> String {
-        self.try_text().unwrap_or_else(|why| panic!("{why}"))
+        self.once_whole(|| self.try_text())
+    }
+
+    /// What is asked of elements, again where a part of the page takes the place of another meanwhile.
+    #[track_caller]
+    fn once_whole<T>(&self, ask: impl Fn() -> Result<T, String>) -> T {
+        let started = Instant::now();
+        loop {
+            match ask() {
+                Ok(answer) => return answer,
+                Err(why) if !why.contains("stale element") || started.elapsed() > SHOWN_WITHIN => {
+                    panic!("{why}")
+                }
+                Err(_) => std::thread::sleep(LOOK_EVERY),
+            }
+        }
     }
 
     /// Fails while one page takes the place of another.
@@ -223,8 +238,11 @@ impl Browser {
 
     /// The texts of such elements.
     pub fn texts(&self, css: &str) -> Vec<String> {
-        let text = |element: &String| self.call("GET", &format!("element/{element}/text"), None);
-        self.find(css).iter().map(text).map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
+        let text = |element: &String| {
+            let text = request(self.port, "GET", &format!("{}/element/{element}/text", self.tab), None)?;
+            Ok(text.as_str().unwrap_or_default().to_owned())
+        };
+        self.once_whole(|| self.find(css).iter().map(text).collect())
     }
 
     /// Waits for a page that shows this: what was touched may still be loading.

@@ -125,7 +125,7 @@ on_both! {
         let (t, shop) = world(db).await;
         let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
         let account = ready_account(&t, &shop, owner, &GIVEN).await;
-        let mut names = vec!["Ebiere Alagoa", "Bisi Alabi", "Tunde Bello", "Amina Yusuf"];
+        let mut names = ["Ebiere Alagoa", "Bisi Alabi", "Tunde Bello", "Amina Yusuf"];
         for (n, name) in names.iter().enumerate() {
             let of = if n == 0 { None } else { Some(t.merchant(&format!("shop{n}.example")).await) };
             t.create(of.as_ref().unwrap_or(&shop), 9_000, name).await;

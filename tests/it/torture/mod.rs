@@ -21,7 +21,7 @@ use world::World;
 use crate::harness::databases::TestDatabase;
 
 /// Without another wish.
-const SECONDS: u64 = 20;
+const SECONDS: u64 = 12;
 
 /// Numbers that are the same for the same seed.
 pub struct Dice(SeededRandom);
