@@ -75,10 +75,10 @@ impl SharedClock {
         }
         // It was made somewhere in between. One that agrees with the last as far as can be told moves nothing: answers that are
         // under way for longer and shorter must not turn the clock to and fro.
-        let unsure = took / 2;
-        let at = (reading - span(self.begin.elapsed().saturating_sub(unsure))).0;
+        let unsure = span(took / 2);
+        let at = (reading + unsure - span(self.begin.elapsed())).0;
         let known = self.at_begin.load(Ordering::Relaxed);
-        if known == UNREAD || known.abs_diff(at) > span(unsure).0.unsigned_abs() {
+        if known == UNREAD || known.abs_diff(at) > unsure.0.unsigned_abs() {
             self.at_begin.store(at, Ordering::Relaxed);
         }
         true

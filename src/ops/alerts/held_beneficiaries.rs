@@ -1,15 +1,16 @@
-//! Whose payouts wait because a debit took one of several credits, and which one cannot be told. Called by `taken_back`.
+//! The open alarms of credits that a debit may have taken back, because of which payouts wait: of one credit, and where it
+//! cannot be told which of several it took, of their beneficiaries. Called by `taken_back`.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::reach::LIKELY_MAX;
-use super::taken_back::note_alarm;
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Beneficiary;
 use crate::domain::same_transfer::names_the_payer;
-use crate::ops::OpError;
+use crate::ops::{OpError, RACES_MAX};
+use crate::store::tables::alerts;
 
 /// Beneficiaries whose payers one debit may name; a narration of more names is none.
 const NAMED_MAX: usize = 20;
@@ -51,4 +52,15 @@ pub(super) async fn hold_beneficiaries(
         note_alarm(app, id, undoing.id).await?;
     }
     Ok(())
+}
+
+/// The newest is the credit's link, and each stays a question of its own.
+pub(super) async fn note_alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
+    for _ in 0..RACES_MAX {
+        let noted = [alerts::link(credit, undoing), alerts::add_alarm(credit, undoing, app.now())];
+        if app.store.apply(app.store.unit(credit).await?.steps(noted)).await?.is_done() {
+            return Ok(());
+        }
+    }
+    Err(OpError::Contended)
 }

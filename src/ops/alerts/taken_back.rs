@@ -14,7 +14,7 @@
 
 use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
-use super::held_beneficiaries::hold_beneficiaries;
+use super::held_beneficiaries::{hold_beneficiaries, note_alarm};
 use super::payout_debits::is_of_a_payout;
 use super::reach::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
@@ -114,17 +114,6 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
         }
     }
     Ok(())
-}
-
-/// The newest is the credit's link, and each stays a question of its own.
-pub(super) async fn note_alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
-    for _ in 0..RACES_MAX {
-        let noted = [alerts::link(credit, undoing), alerts::add_alarm(credit, undoing, app.now())];
-        if app.store.apply(app.store.unit(credit).await?.steps(noted)).await?.is_done() {
-            return Ok(());
-        }
-    }
-    Err(OpError::Contended)
 }
 
 /// What the bank itself calls a reversal takes some credit back: where it fits none that was paid, that one may be older, or
