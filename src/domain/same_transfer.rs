@@ -328,18 +328,14 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
 /// Whether the narration of an alert names the payer of a credit. That of a debit or reversal repeats the transfer's
 /// own, of which a part is the payer's remark.
 pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
-    let Some(payer) = &credit.facts.payer_name else { return false };
-    let (agreeing, all) = words_named(told_by, payer);
-    agreeing >= WORDS_MIN.min(all) && agreeing > 0
-}
-
-/// How many words of a name the narration holds, and how many words it has.
-fn words_named(told_by: &AlertRow, name: &str) -> (usize, usize) {
-    let Some(narration) = &told_by.facts.narration else { return (0, 0) };
-    let (narration, name) = (fold(narration), fold(name));
+    let (Some(narration), Some(payer)) = (&told_by.facts.narration, &credit.facts.payer_name) else {
+        return false;
+    };
+    let (narration, payer) = (fold(narration), fold(payer));
     let told: Vec<&str> = narration.split(' ').collect();
-    let words: Vec<&str> = name.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
-    (words.iter().filter(|word| told.contains(word)).count(), words.len())
+    let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
+    let agreeing = words.iter().filter(|word| told.contains(word)).count();
+    agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
 }
 
 /// Whether a debit that names a credit by a key speaks of it: of its amount, and it was not dismissed. One that was

@@ -2,9 +2,7 @@
 //!
 //! The page's own script asks for the same, so `pages::checkout` answers at these addresses, beside the page.
 
-use axum::response::{IntoResponse, Response};
-use http::header::RETRY_AFTER;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,8 +10,8 @@ use crate::domain::payment::Status;
 use crate::domain::time::Timestamp;
 use crate::http::describe::fields::Field;
 use crate::http::describe::operation::{Operation, Tag, Writer};
-use crate::http::live::Full;
 use crate::http::live::stream::{self, Told};
+use crate::http::live::{Full, PLACES_RETRY};
 use crate::http::paths::{CHECKOUT_EVENTS, CHECKOUT_STATE};
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
@@ -21,8 +19,6 @@ use crate::ops::payments::checkout::{CheckoutState, CheckoutView};
 use crate::vault::link::TOKEN_CHARS;
 use crate::wire::{self, JsonTime};
 
-/// After a stream was refused for want of a place.
-const PLACES_RETRY: u64 = 30;
 const FAILS: &[Code] =
     &[Code::CheckoutNotFound, Code::RateLimited, Code::ServiceUnavailable, Code::TooManyChanges];
 
@@ -104,19 +100,15 @@ pub fn not_found() -> ApiError {
     ApiError::new(Code::CheckoutNotFound, "There is no such payment, or it ended a long time ago")
 }
 
-pub fn crowded(seconds: i64) -> Response {
-    let mut response =
-        ApiError::new(Code::RateLimited, "Too many requests came from your network").into_response();
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
-    response
+pub fn crowded(seconds: i64) -> ApiError {
+    let after = u32::try_from(seconds.max(1)).unwrap_or(u32::MAX);
+    ApiError::retry(Code::RateLimited, "Too many requests came from your network", after)
 }
 
-pub fn no_place(full: Full) -> Response {
+pub fn no_place(full: Full) -> ApiError {
     let message = match full {
         Full::OfOne => "This payment is watched in too many places; ask for its state instead",
         Full::Node => "Too many pages are open; ask for the state instead",
     };
-    let mut response = ApiError::new(Code::RateLimited, message).into_response();
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(PLACES_RETRY));
-    response
+    ApiError::retry(Code::RateLimited, message, PLACES_RETRY)
 }

@@ -20,8 +20,8 @@ use crate::domain::merchant::Mode;
 use crate::http::Http;
 use crate::http::describe::fields::Field;
 use crate::http::describe::operation::{Operation, Tag, Writer};
-use crate::http::live::feed;
 use crate::http::live::stream::event;
+use crate::http::live::{PLACES_RETRY, feed};
 use crate::http::paths::EVENTS_STREAM;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
@@ -33,8 +33,6 @@ use crate::ops::webhooks::follow::{Signed, begin, is_mark, mark, next};
 use crate::wire;
 
 const ID_CHARS: usize = 26;
-/// Seconds after which a place may be free.
-const PLACES_RETRY: u32 = 30;
 
 /// One delivery, as its `data` is written: the headers to post, and the bytes of the body as a text.
 #[derive(Serialize)]

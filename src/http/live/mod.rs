@@ -30,6 +30,8 @@ const ASKED_AT_MOST_EVERY: Duration = Duration::from_millis(50);
 pub const STREAMS_MAX: usize = 2_000;
 /// Streams of one link, session or key.
 pub const STREAMS_OF_ONE: usize = 5;
+/// Seconds after which a place may be free, for whoever was refused one.
+pub const PLACES_RETRY: u32 = 30;
 /// Topics of one stream.
 pub const TOPICS_MAX: usize = 50;
 

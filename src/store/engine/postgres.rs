@@ -73,11 +73,8 @@ impl Postgres {
     pub(in crate::store) async fn clock(&self) -> Result<Timestamp, StoreError> {
         const CLOCK: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
         let connection = self.readers[0].get().await?;
-        match tokio::time::timeout(ANSWER_TIMEOUT, connection.client.query_one(CLOCK, &[])).await {
-            Ok(Ok(row)) => row.try_get(0).map(Timestamp).map_err(|error| away(describe(&error))),
-            Ok(Err(error)) => Err(away(describe(&error))),
-            Err(_) => Err(away("no response within 5 s")),
-        }
+        let row = bells::within(connection.client.query_one(CLOCK, &[])).await?;
+        row.try_get(0).map(Timestamp).map_err(|error| away(describe(&error)))
     }
 
     pub(in crate::store) async fn open(options: &StoreOptions) -> Result<Postgres, StoreError> {

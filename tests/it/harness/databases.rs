@@ -292,50 +292,36 @@ pub fn run_on<F: Future<Output = ()>>(engine: Engine, test: fn(TestDatabase) -> 
 /// Makes of each `async fn name(db: TestDatabase) { ... }` the tests `name::sqlite` and
 /// `name::postgres`, each with a migrated database of its own (`TestDatabase::empty` makes a bare one).
 macro_rules! on_both {
-    ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(
-        $(#[$meta])*
-        async fn $name($db: $crate::harness::databases::TestDatabase) $body
-
-        mod $name {
-            #[test]
-            fn sqlite() {
-                $crate::harness::databases::run_on($crate::harness::databases::Engine::Sqlite, super::$name);
-            }
-
-            #[test]
-            fn postgres() {
-                $crate::harness::databases::run_on($crate::harness::databases::Engine::Postgres, super::$name);
-            }
-        }
-    )+ };
+    ($($tests:tt)+) => { on_engines! { [sqlite Sqlite postgres Postgres] $($tests)+ } };
 }
 
 /// As `on_both!`, for what takes several nodes: an embedded database has one.
 macro_rules! on_postgres {
-    ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(
-        $(#[$meta])*
-        async fn $name($db: $crate::harness::databases::TestDatabase) $body
-
-        mod $name {
-            #[test]
-            fn postgres() {
-                $crate::harness::databases::run_on($crate::harness::databases::Engine::Postgres, super::$name);
-            }
-        }
-    )+ };
+    ($($tests:tt)+) => { on_engines! { [postgres Postgres] $($tests)+ } };
 }
 
 /// As `on_both!`, for what a database plays no part in: it runs on SQLite alone.
 macro_rules! on_one {
-    ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(
+    ($($tests:tt)+) => { on_engines! { [sqlite Sqlite] $($tests)+ } };
+}
+
+/// What the others are made of: first the tests' names with their engines.
+macro_rules! on_engines {
+    ($engines:tt $($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(
         $(#[$meta])*
         async fn $name($db: $crate::harness::databases::TestDatabase) $body
 
         mod $name {
-            #[test]
-            fn sqlite() {
-                $crate::harness::databases::run_on($crate::harness::databases::Engine::Sqlite, super::$name);
-            }
+            on_each_engine! { $engines $name }
+        }
+    )+ };
+}
+
+macro_rules! on_each_engine {
+    ([$($test:ident $engine:ident)+] $name:ident) => { $(
+        #[test]
+        fn $test() {
+            $crate::harness::databases::run_on($crate::harness::databases::Engine::$engine, super::$name);
         }
     )+ };
 }

@@ -68,7 +68,10 @@ pub async fn run(world: &World, history: &History, dice: &Dice, until: Instant) 
             }
             5 => {
                 history.fault("database cut off");
-                broken(world, dice, Fault::CutAfter(dice.below(20_000))).await;
+                let proxy = world.proxy.as_ref().expect("a proxy");
+                proxy.set(Fault::CutAfter(dice.below(20_000)));
+                sleep(Duration::from_millis(dice.below(3_000))).await;
+                proxy.set(Fault::Pass);
             }
             6 => {
                 history.fault("database silent");
@@ -92,13 +95,6 @@ pub async fn run(world: &World, history: &History, dice: &Dice, until: Instant) 
             start(world, n, None).await;
         }
     }
-}
-
-async fn broken(world: &World, dice: &Dice, fault: Fault) {
-    let proxy = world.proxy.as_ref().expect("a proxy");
-    proxy.set(fault);
-    sleep(Duration::from_millis(dice.below(3_000))).await;
-    proxy.set(Fault::Pass);
 }
 
 /// Waits for a line of the program, which blocks.

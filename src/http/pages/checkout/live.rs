@@ -18,8 +18,8 @@ use crate::ops::payments::checkout::{state_by_token, state_of, watched_payment};
 pub(super) async fn state(http: &Http, token: &str) -> Response {
     let state = match state_by_token(&http.app, token).await {
         Ok(Some(state)) => state,
-        Ok(None) => return private(checkout::not_found().into_response()),
-        Err(error) => return private(ApiError::from(error).into_response()),
+        Ok(None) => return refused(checkout::not_found()),
+        Err(error) => return refused(error.into()),
     };
     let mut response = Response::new(checkout::state_body(&state).into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -29,12 +29,12 @@ pub(super) async fn state(http: &Http, token: &str) -> Response {
 pub(super) async fn events(http: &Http, token: &str) -> Response {
     let payment_id = match watched_payment(&http.app, token).await {
         Ok(Some(id)) => id,
-        Ok(None) => return private(checkout::not_found().into_response()),
-        Err(error) => return private(ApiError::from(error).into_response()),
+        Ok(None) => return refused(checkout::not_found()),
+        Err(error) => return refused(error.into()),
     };
     let watch = match http.live.watch(("checkout", payment_id), &[Topic::Payment(payment_id)]) {
         Ok(watch) => watch,
-        Err(full) => return private(checkout::no_place(full)),
+        Err(full) => return refused(checkout::no_place(full)),
     };
     let app = http.app.clone();
     let read = move || {
@@ -53,7 +53,11 @@ pub(super) async fn events(http: &Http, token: &str) -> Response {
 }
 
 pub(super) fn crowded(seconds: i64) -> Response {
-    private(checkout::crowded(seconds))
+    refused(checkout::crowded(seconds))
+}
+
+fn refused(error: ApiError) -> Response {
+    private(error.into_response())
 }
 
 /// The address is a secret: nobody keeps the answer, and nobody is told where a reader came from.

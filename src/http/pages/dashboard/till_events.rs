@@ -12,7 +12,7 @@ use http::{HeaderValue, StatusCode};
 
 use crate::domain::user::MemberRight;
 use crate::http::Http;
-use crate::http::live::beat;
+use crate::http::live::{PLACES_RETRY, beat};
 use crate::http::pages::answer::protect;
 use crate::http::pages::ask::Ask;
 use crate::http::pages::plain::unknown;
@@ -20,9 +20,6 @@ use crate::log_limit::warn_of;
 use crate::ops::OpError;
 use crate::ops::live::Topic;
 use crate::ops::people::sessions::{businesses_of, session_of};
-
-/// After a stream was refused for want of a place, in seconds.
-const PLACES_RETRY: &str = "30";
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let (Some(here), Some(session)) = (&ask.here, &ask.session) else { return Ok(unknown(ask)) };
@@ -35,7 +32,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         let mut response = Response::default();
         *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
         protect(&base, &mut response);
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(PLACES_RETRY));
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(PLACES_RETRY));
         return Ok(response);
     };
     let (http, token) = (ask.http.clone(), ask.token.clone());

@@ -40,7 +40,10 @@ impl Bells {
     }
 }
 
-async fn within(told: impl Future<Output = Result<(), tokio_postgres::Error>>) -> Result<(), StoreError> {
+/// What a server answers in time.
+pub(super) async fn within<T>(
+    told: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, StoreError> {
     match tokio::time::timeout(ANSWER_TIMEOUT, told).await {
         Ok(done) => done.map_err(|error| away(describe(&error))),
         Err(_) => Err(away("no response within 5 s")),
