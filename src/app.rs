@@ -4,6 +4,7 @@
 //! below asks the machine for either.
 
 pub mod copies;
+pub mod keys;
 pub mod requests;
 
 use std::sync::{Arc, OnceLock};
@@ -28,6 +29,7 @@ use crate::store::engine::look::{self, Found, Schema};
 use crate::store::{Store, StoreError};
 use crate::vault::hasher::SecretHasher;
 use crate::vault::{Vault, VaultError};
+use keys::KeysProblem;
 use requests::RequestLog;
 
 /// Handed to ops and doors as `Arc<App>`.
@@ -227,7 +229,11 @@ impl App {
         }
         refuse_lost_key(&config.secret)?;
         let app = App::open(config, options).await?;
-        app.check_key().await?;
+        if schema.missing.is_empty() {
+            app.check_key().await?
+        } else {
+            app.check_root().await?
+        }
         Ok(app)
     }
 
@@ -313,20 +319,31 @@ impl App {
                 return Err(error.into());
             }
         };
-        if self.store.key_check().await?.is_none() {
-            let sealed = self.vault.seal(KEY_CHECK, KEY_CHECK.as_bytes(), self.random.as_ref())?;
-            self.store.add_key_check(sealed).await?;
-        }
+        keys::make_keys(self).await?;
         self.check_key().await?;
         Ok(ran)
     }
 
+    /// Takes the database's keys, if the root key opens them.
     async fn check_key(&self) -> Result<(), StartError> {
-        let sealed = self.store.key_check().await?.unwrap_or_default();
-        match self.vault.unseal(KEY_CHECK, &sealed) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(StartError::OtherKey { found: self.found_key() }),
+        match keys::read_keys(self).await {
+            // A schema of before may have no keys; then there is the check alone.
+            Ok(()) if self.vault.sealing() == 0 => self.check_root().await,
+            Ok(()) => Ok(()),
+            Err(KeysProblem::Store(error)) => Err(error.into()),
+            Err(KeysProblem::Vault(_)) => Err(self.other_key()),
         }
+    }
+
+    /// Makes sure that the root key sealed what a database without keys of its own holds.
+    async fn check_root(&self) -> Result<(), StartError> {
+        let sealed = self.store.key_check().await?.unwrap_or_default();
+        let opened = self.vault.unseal_by_root(KEY_CHECK, &sealed);
+        opened.map(drop).map_err(|_| self.other_key())
+    }
+
+    fn other_key(&self) -> StartError {
+        StartError::OtherKey { found: self.found_key() }
     }
 
     /// What there is in place of the right key, in words.

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::alert_reader::{Banks, TemplateError};
+use crate::app::keys::read_keys;
 use crate::app::{App, StartError, check_authorities};
 use crate::config::{Config, SmtpAddress};
 use crate::domain::notice::NoticeKind;
@@ -373,6 +374,9 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
             _ = flush.tick() => {
                 if let Err(error) = app.directory.flush().await {
                     warn_of!(app, &error, "the last use of accounts was not stored; retrying");
+                }
+                if let Err(error) = read_keys(&app).await {
+                    warn_of!(app, &error, "the keys of the database were not read; going on with those that are known");
                 }
                 if let Err(error) = figures::refused::flush(&app).await {
                     warn_of!(app, &error, "refused requests were not stored; retrying");

@@ -1,34 +1,38 @@
 //! Sealing of secrets in the database: webhook secrets, bank verification numbers, phone numbers.
 //!
 //! XChaCha20-Poly1305 with a random nonce; the associated data names the row and the column, so
-//! that a sealed value moved elsewhere does not open. The key comes from configuration or from a
+//! that a sealed value moved elsewhere does not open. Values are sealed under keys of the database (`ring`), which it keeps
+//! wrapped under the root key. That comes from configuration or from a
 //! file of its own (0600), made on first start. Losing it loses the sealed values; `App::prepare`
-//! refuses to go on with a key that did not seal what the database holds.
+//! refuses to go on with a key that is not this database's.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use chacha20poly1305::aead::{Aead, Payload};
-use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 use secrecy::{ExposeSecret, SecretString};
 use zeroize::Zeroizing;
 
 use crate::clock::Random;
 use crate::config;
+use ring::{DataKey, Key, KeyPurpose, Ring, seal_under, unseal_under};
 
 pub mod hasher;
 pub mod link;
 pub mod passkey;
+pub mod ring;
 
 const NONCE_BYTES: usize = 24;
 const KEY_BYTES: usize = 32;
+/// Bytes of a root key's fingerprint.
+const FINGERPRINT_BYTES: usize = 8;
 
-/// Seals and opens. Cheap to clone.
+/// Seals and opens. Cheap to clone; clones have the same keys.
 #[derive(Clone)]
 pub struct Vault {
-    cipher: XChaCha20Poly1305,
-    /// The key itself, from which keys for other purposes are made; see `link`.
-    root: Zeroizing<[u8; KEY_BYTES]>,
+    root: Key,
+    ring: Arc<RwLock<Arc<Ring>>>,
     /// The key file, if this very opening made it.
     made: Option<PathBuf>,
 }
@@ -46,7 +50,7 @@ pub enum VaultError {
 }
 
 impl Vault {
-    /// Takes the key that the configuration names; makes the file if there is none.
+    /// Takes the root key that the configuration names; makes the file if there is none.
     pub fn open(secret: &config::Secret, random: &dyn Random) -> Result<Vault, VaultError> {
         let (text, made) = match secret {
             config::Secret::Key(key) => (key.clone(), None),
@@ -58,7 +62,9 @@ impl Vault {
         let key = decode_hex(text.expose_secret().trim())
             .ok_or_else(|| VaultError::Malformed("secret.key".into()))?;
         let root: [u8; KEY_BYTES] = key.as_slice().try_into().map_err(|_| VaultError::WrongKey)?;
-        Ok(Vault { cipher: XChaCha20Poly1305::new(&root.into()), root: Zeroizing::new(root), made })
+        let root = Zeroizing::new(root);
+        let ring = Arc::new(RwLock::new(Arc::new(Ring::of_root(&root))));
+        Ok(Vault { root, ring, made })
     }
 
     /// The key file that this opening made, if it made one.
@@ -74,21 +80,99 @@ impl Vault {
 
     /// Seals `plain`; `place` names table, row and column.
     pub fn seal(&self, place: &str, plain: &[u8], random: &dyn Random) -> Result<Vec<u8>, VaultError> {
-        let mut nonce = [0; NONCE_BYTES];
-        random.fill(&mut nonce);
-        let payload = Payload { msg: plain, aad: place.as_bytes() };
-        let sealed = self.cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| VaultError::WrongKey)?;
-        Ok([nonce.as_slice(), &sealed].concat())
+        self.ring().seal(place, plain, random)
     }
 
     /// Opens what [`Vault::seal`] made for the same place.
     pub fn unseal(&self, place: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
-        let (nonce, body) = sealed.split_at_checked(NONCE_BYTES).ok_or(VaultError::WrongKey)?;
-        let nonce: [u8; NONCE_BYTES] = nonce.try_into().map_err(|_| VaultError::WrongKey)?;
-        let payload = Payload { msg: body, aad: place.as_bytes() };
-        let plain = self.cipher.decrypt(&XNonce::from(nonce), payload).map_err(|_| VaultError::WrongKey)?;
-        Ok(Zeroizing::new(plain))
+        self.ring().unseal(place, sealed).map(|(_, plain)| plain)
     }
+
+    /// What a value is to be replaced with so that it is under the key that seals now; `None` if it is.
+    pub fn reseal(
+        &self,
+        place: &str,
+        sealed: &[u8],
+        random: &dyn Random,
+    ) -> Result<Option<Vec<u8>>, VaultError> {
+        let ring = self.ring();
+        let (key_id, plain) = ring.unseal(place, sealed)?;
+        if key_id == ring.sealing() { Ok(None) } else { ring.seal(place, &plain, random).map(Some) }
+    }
+
+    /// A fresh key for a purpose.
+    pub fn fresh_key(id: i64, purpose: KeyPurpose, random: &dyn Random) -> DataKey {
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        random.fill(key.as_mut());
+        DataKey { id, purpose, key }
+    }
+
+    /// The root key in the place of a database's own: what databases of before have used.
+    pub fn root_as_key(&self, id: i64, purpose: KeyPurpose) -> DataKey {
+        DataKey { id, purpose, key: self.root.clone() }
+    }
+
+    /// The key as the database keeps it.
+    pub fn wrap(&self, key: &DataKey, random: &dyn Random) -> Result<Vec<u8>, VaultError> {
+        let place = wrap_place(key.id, key.purpose);
+        seal_under(&self.root_cipher(), &place, key.key.as_slice(), random)
+    }
+
+    /// Opens what [`Vault::wrap`] made under the same root key.
+    pub fn unwrap(&self, id: i64, purpose: KeyPurpose, wrapped: &[u8]) -> Result<DataKey, VaultError> {
+        let plain = unseal_under(&self.root_cipher(), &wrap_place(id, purpose), wrapped)?;
+        let key: [u8; KEY_BYTES] = plain.as_slice().try_into().map_err(|_| VaultError::WrongKey)?;
+        Ok(DataKey { id, purpose, key: Zeroizing::new(key) })
+    }
+
+    /// Goes on with these keys, sealing under one of them. They must hold one of each purpose.
+    pub fn take(&self, keys: &[DataKey], sealing: i64) -> Result<(), VaultError> {
+        let ring = Ring::of(keys, sealing).ok_or(VaultError::WrongKey)?;
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
+        Ok(())
+    }
+
+    /// Under which key of the database values are sealed now; 0 before any is known.
+    pub fn sealing(&self) -> i64 {
+        self.ring().sealing()
+    }
+
+    /// By what a root key is known without giving it away.
+    pub fn root_fingerprint(&self) -> String {
+        let print = link::hmac(self.root.as_slice(), b"tillbell root key");
+        print[..FINGERPRINT_BYTES].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Opens or seals a value under the root key itself: the check of databases of before.
+    pub fn unseal_by_root(&self, place: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
+        unseal_under(&self.root_cipher(), place, sealed)
+    }
+
+    pub fn seal_by_root(
+        &self,
+        place: &str,
+        plain: &[u8],
+        random: &dyn Random,
+    ) -> Result<Vec<u8>, VaultError> {
+        seal_under(&self.root_cipher(), place, plain, random)
+    }
+
+    fn root_cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(&(*self.root).into())
+    }
+
+    fn ring(&self) -> Arc<Ring> {
+        self.ring.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Of what tokens, hashes and peppers are made.
+    fn derive_key(&self) -> Key {
+        self.ring().derive.clone()
+    }
+}
+
+fn wrap_place(id: i64, purpose: KeyPurpose) -> String {
+    format!("data_keys/{id}/{}", purpose.as_str())
 }
 
 fn decode_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {

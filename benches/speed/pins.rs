@@ -147,6 +147,7 @@ async fn measure(report: &mut Report, size: &Size, name: &str, url: &str) {
     );
     let config = Config::load(&text, std::iter::empty()).expect("the configuration");
     let app = App::open(config, &StoreOptions::service(url)).await.expect("open the database");
+    app.prepare().await.expect("a database");
     let change = BusinessChange {
         webhook_url: Some(Some(HOOK.into())),
         wallet_enabled: Some(true),

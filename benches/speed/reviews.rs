@@ -9,7 +9,7 @@ use tillbell::domain::matching::Verdicts;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{PayerDetails, Payment};
-use tillbell::ops::alerts::weigh::weigh;
+use tillbell::ops::alerts::weigh::{NAMES_ANOTHER, weigh};
 use tillbell::ops::merchants::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 
@@ -51,7 +51,9 @@ pub async fn run(report: &mut Report, size: &Size) {
             accounts.iter().find(|account| Some(account.id) == payment.account_id).expect("its account");
         let mut alert = world.alert(payment).await;
         alert.account_id = Some(account.id);
-        alert.facts.payer_name = Some(people::as_banks_write(&payment.payer_name, &mut dice));
+        let payer = people::as_banks_write(&payment.payer_name, &mut dice);
+        alert.facts.narration = Some(narration(&payer, &mut dice));
+        alert.facts.payer_name = Some(payer);
         match weigh(&world.app, &alert).await.expect("the store").decision.verdict {
             Verdicts::Approve { payment_id, .. } => {
                 assert_eq!(payment_id, payment.id, "somebody else's payment");
@@ -70,8 +72,22 @@ pub async fn run(report: &mut Report, size: &Size) {
     report.add(&what, "%", share, WANTED_PERCENT, Goal::Below, &notes);
 }
 
+/// What stands beside the payer: nothing, what it is for, or for whom.
+fn narration(payer: &str, dice: &mut Dice) -> String {
+    const WHAT_FOR: [&str; 6] =
+        ["RENT", "SCHOOL FEES", "INVOICE 204", "DATA", "GOODS SUPPLIED", "THANK YOU SIR"];
+    match dice.below(10) {
+        0..4 => format!("NIP/OPAY/{payer}"),
+        4..6 => format!("TRANSFER FROM {payer}"),
+        6..8 => format!("FIP:GTB/{payer}/{}", WHAT_FOR[dice.below(WHAT_FOR.len())]),
+        _ => format!("FIP:GTB/{payer}/FOR {}", dice.name().to_uppercase()),
+    }
+}
+
 fn is_of_others(reason: &str) -> bool {
-    reason.contains("beneficiar") || reason.contains("not all were checked")
+    reason.contains("beneficiar")
+        || reason.starts_with(NAMES_ANOTHER)
+        || reason.contains("not all were checked")
 }
 
 async fn accounts(world: &World) -> Vec<ReceivingAccount> {

@@ -75,7 +75,7 @@ impl World {
         );
         let config = Config::load(&text, std::iter::empty()).expect("the configuration");
         let app = App::open(config, &StoreOptions::service(url)).await.expect("open the database");
-        app.store.migrate(app.now()).await.expect("migrate");
+        app.prepare().await.expect("a database");
         let app = Arc::new(app);
         let mut merchants = Vec::new();
         for n in 0..businesses {

@@ -109,6 +109,8 @@ pub fn shown(reading: &Reading, field: &str) -> Option<String> {
         payer_account_number,
         payer_bank,
         narration,
+        narration_cut,
+        remarks,
         reference,
         reference_is_unique: _, // the template's word
         session_id,
@@ -136,6 +138,8 @@ pub fn shown(reading: &Reading, field: &str) -> Option<String> {
         "payer_account" => text(payer_account_number),
         "payer_bank" => text(payer_bank),
         "narration" => text(narration),
+        "narration_cut" => narration_cut.to_string(),
+        "remarks" => text(remarks),
         "reference" => text(reference),
         "session" => text(session_id),
         "balance" => match balance {

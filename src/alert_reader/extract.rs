@@ -94,6 +94,8 @@ pub fn facts(
         payer_name_cut: cut,
         payer_account_number: reader.field(FieldName::PayerAccount).or(parsed.payer_account),
         payer_bank: reader.field(FieldName::PayerBank).or(parsed.payer_bank),
+        remarks: reader.remarks(text.as_deref(), shared),
+        narration_cut: filled,
         narration: text,
         reference: reader.reference().or(parsed.reference),
         reference_is_unique: false,

@@ -5,6 +5,7 @@
 pub mod tried;
 
 use regex::Captures;
+use unicode_normalization::char::is_combining_mark;
 
 use super::template::{Bank, NarrationRule, Shared};
 use super::text_table::collapse;
@@ -332,7 +333,10 @@ pub fn clean_name(raw: &str, shared: &Shared) -> Option<String> {
     let name = halve(&name).to_owned();
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let digits = name.chars().filter(char::is_ascii_digit).count();
-    let allowed = name.chars().all(|c| c.is_alphanumeric() || " '’`-.,&()/+".contains(c));
+    // Some letters of Yoruba have no single sign of their own: a mark stands behind the letter.
+    let marks = name.chars().filter(|c| is_combining_mark(*c)).count();
+    let allowed = marks <= letters
+        && name.chars().all(|c| c.is_alphanumeric() || is_combining_mark(c) || " '’`-.,&()/+".contains(c));
     let wanted = letters >= 2 && digits <= 3 && allowed && name.chars().count() <= MAX_NAME_CHARS;
     let named = !shared.not_names.contains(&name.to_uppercase())
         && !shared.institutions.is_one(&name)

@@ -146,6 +146,8 @@ fn tells_another(other: &AlertFacts, sure: &AlertFacts) -> bool {
         payer_account_number,
         payer_bank,
         narration: _,
+        narration_cut: _, // says how whole the narration is
+        remarks: _,       // as the narration
         reference,
         reference_is_unique: _, // the layout's word about the reference, which is compared
         session_id,

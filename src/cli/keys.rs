@@ -1,10 +1,11 @@
-//! `tillbell key ...`
+//! `tillbell key ...`: API keys; `rotate` is about the database's own keys (`rotation`).
 
 use clap::Subcommand;
 
 use super::Desk;
 use super::options::span;
 use super::print::Object;
+use super::rotation::{self, RotateArgs};
 use crate::domain::merchant::{ApiKey, KeyRights, KeyScope, Mode};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::merchants::keys;
@@ -45,6 +46,18 @@ pub(super) enum KeyCommand {
         /// Id of the key, from `key list`
         id: i64,
     },
+    /// Replace the key that secrets in the database are sealed under, or the root key in its file
+    ///
+    /// This is about the database's encryption, not about API keys. Nothing stops: the new key seals half a minute later, and
+    /// older values are sealed under it anew while the service runs. With --root and --finish the root key is replaced instead,
+    /// the one in secret.key_file.
+    #[command(after_help = examples![
+        "key rotate",
+        "key rotate --status",
+        "key rotate --root /etc/tillbell/tillbell.key.new",
+        "key rotate --finish",
+    ])]
+    Rotate(RotateArgs),
 }
 
 fn object(key: &ApiKey, now: Timestamp) -> Object {
@@ -104,5 +117,6 @@ pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> 
             let key = keys::revoke_key(&app, &desk.operator, id).await??;
             desk.printer.object(&object(&key, app.now()))
         }
+        KeyCommand::Rotate(args) => rotation::run(&args, &app, desk).await,
     }
 }

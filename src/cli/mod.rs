@@ -38,6 +38,7 @@ mod payouts;
 mod print;
 mod reread;
 mod reversal;
+mod rotation;
 mod settings;
 mod shell;
 mod shell_files;

@@ -116,6 +116,10 @@ pub struct AlertFacts {
     pub payer_bank: Option<String>,
     /// Whitespace collapsed, transfer-encoding residue removed, split parts joined.
     pub narration: Option<String>,
+    /// The narration fills its field: its end may be missing.
+    pub narration_cut: bool,
+    /// What stands in rows in which a payer's words may stand, where it is not a part of the narration.
+    pub remarks: Option<String>,
     pub reference: Option<String>,
     /// The template calls this reference unique, so it may serve as a duplicate key.
     pub reference_is_unique: bool,
@@ -127,6 +131,9 @@ pub struct AlertFacts {
     pub doubts: Vec<String>,
 }
 
+/// Of a mail about an account whose alerts go to an address of its own; the address is a secret, so it is not told.
+pub const ADDRESSED_ELSEWHERE: &str =
+    "it is addressed to another address than the one to which its account's alerts go: see mail.recipients";
 /// Doubts of a credit whose mail tells that the money did not come or went back. Alerts are stored with them.
 /// Followed by the words that tell it.
 pub const RETURNED: &str = "the mail may report a refund, a reversal, a return or a failed transfer";
@@ -141,6 +148,11 @@ pub const FAILED_DEBIT: &str = "the mail may report that the debit failed, or th
 pub const NEGATIVE: &str = "the amount is in brackets or negative";
 
 impl AlertFacts {
+    /// All that a payer may have typed, one piece after another.
+    pub fn typed(&self) -> impl Iterator<Item = &str> {
+        self.narration.iter().chain(&self.remarks).map(String::as_str)
+    }
+
     /// Whether its mail tells of a state in which the money is not there, or no more.
     pub fn has_lost_state(&self) -> bool {
         self.is_told_as_lost() || self.doubts.iter().any(|doubt| doubt == RETURNED_OR_OWN)

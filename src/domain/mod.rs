@@ -11,6 +11,7 @@ pub mod charges;
 pub mod event;
 pub mod impostor;
 pub mod intent;
+pub mod key_purpose;
 pub mod ledger;
 pub mod marked_mail;
 pub mod matching;

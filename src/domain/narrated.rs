@@ -1,118 +1,325 @@
-//! Names in the narration of a credit beside its payer's own. Whether a payment bears one is the name rule's to say.
+//! Names in what a payer typed beside his own. Whether a payment bears one is the name rule's to say.
 
 use super::name::fold;
 
 /// Words that make a name.
 const WORDS_MIN: usize = 2;
+/// Letters of a word that a bank cut off, so that it still tells somebody.
+const STUMP_MIN: usize = 3;
 /// Words that banks write around names, and payers around whom they pay for. None of them is a part of a name here.
-const FORMS: [&str; 60] = [
+const FORMS: [&str; 164] = [
     "ACCESS",
     "ACCOUNT",
+    "AIRTIME",
+    "ALAT",
     "ALERT",
     "AND",
     "APP",
+    "AT",
     "BANK",
+    "BANKING",
+    "BANKNIP",
     "BEHALF",
+    "BENEFICIARY",
+    "BRANCH",
     "BY",
+    "CARBON",
     "CARD",
     "CASH",
+    "CHANNEL",
+    "CHIPPER",
     "CIP",
+    "CITIBANK",
+    "CORONATION",
+    "CR",
     "CREDIT",
+    "CSH",
+    "CURRENT",
+    "CUSTOMER",
     "DEBIT",
+    "DEPOSIT",
+    "DEPOSITOR",
+    "DESCRIPTION",
+    "DR",
+    "ECOBANK",
     "ELECTRONIC",
+    "ETRANZACT",
+    "EYOWO",
+    "FAIRMONEY",
     "FBN",
+    "FBNMOBILE",
     "FCMB",
     "FIDELITY",
     "FIP",
+    "FLUTTERWAVE",
     "FOR",
+    "FRM",
     "FROM",
     "FT",
+    "FUND",
+    "FUNDS",
     "GAPS",
+    "GLOBUS",
     "GTB",
+    "GTWORLD",
+    "GUARANTY",
+    "HABARI",
+    "HABARIPAY",
+    "IB",
+    "IBTC",
     "INSTANT",
+    "INTERBANK",
+    "INTERNET",
+    "INTERSWITCH",
+    "INV",
     "INVOICE",
     "INWARD",
+    "JAIZ",
+    "JUST",
+    "KEYSTONE",
     "KUDA",
     "LIMITED",
+    "LOCAL",
+    "LOTUS",
     "LTD",
+    "MB",
+    "MFB",
+    "MICROFINANCE",
+    "MMF",
     "MOB",
     "MOBILE",
     "MONEY",
     "MONIEPOINT",
+    "MPT",
+    "MTN",
+    "NARRATION",
+    "NIG",
+    "NIGERIA",
     "NIP",
+    "NIPL",
+    "NOMBA",
+    "NXG",
     "OF",
     "ON",
     "ONLINE",
     "OPAY",
     "ORDER",
     "OUTWARD",
+    "PAGA",
     "PALMPAY",
+    "PARALLEX",
     "PAY",
+    "PAYCOM",
     "PAYMENT",
+    "PAYREF",
+    "PAYRIVER",
+    "PAYSTACK",
+    "PLC",
     "PMT",
+    "POLARIS",
     "POS",
+    "PROVIDUS",
+    "PUR",
     "PURCHASE",
+    "QUICKTELLER",
+    "RECEIVER",
+    "RECIPIENT",
     "REF",
+    "REFERENCE",
+    "REMARK",
+    "REMARKS",
+    "REMITA",
+    "RT",
+    "RUBIES",
+    "SAVINGS",
+    "SELF",
+    "SENDER",
+    "SERVICE",
+    "SERVICES",
+    "SESSION",
+    "SPARKLE",
+    "SQUAD",
+    "STANBIC",
     "STERLING",
+    "SUBSCRIPTION",
+    "SUNTRUST",
+    "TAJ",
+    "TELLER",
+    "TF",
     "THE",
+    "TITAN",
+    "TNF",
     "TO",
+    "TRANSACTION",
     "TRANSFER",
     "TRF",
+    "TRSF",
+    "TXN",
     "UBA",
     "UIP",
     "UNION",
+    "UP",
     "USSD",
+    "UTO",
+    "VFD",
     "VIA",
+    "VPA",
     "WALLET",
+    "WAS",
     "WEB",
+    "WEMA",
+    "YOU",
+    "YOUR",
     "ZENITH",
+    "ZIB",
 ];
+/// Of these the ones by which people are called as well: beside a single other word they are a part of a name.
+const GIVEN: [&str; 5] = ["ACCESS", "FIDELITY", "STERLING", "UNION", "ZENITH"];
 /// Names that are looked for in one narration, and words of each.
-const NARRATED_MAX: usize = 6;
+const NARRATED_MAX: usize = 8;
 const NARRATED_WORDS: usize = 8;
 
+/// A name that was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Narrated {
+    /// Folded words.
+    pub text: String,
+    /// The end of its last word may be missing.
+    pub is_cut: bool,
+}
+
+impl Narrated {
+    /// Whether a payment's name begins like one whose end is missing: two words of it stand here, of which the last may be a stump.
+    pub fn begins(&self, expected: &str) -> bool {
+        let (expected, mut told) = (fold(expected), self.text.split(' ').collect::<Vec<_>>());
+        let Some(stump) = told.pop().filter(|stump| self.is_cut && stump.len() >= STUMP_MIN) else {
+            return false;
+        };
+        let expected: Vec<&str> = expected.split(' ').collect();
+        let begun = expected.iter().find(|word| word.starts_with(stump));
+        begun.is_some_and(|begun| told.iter().any(|word| word != begun && expected.contains(word)))
+    }
+}
+
 /// Names that may stand in the narration of a credit: a payer writes whose order he pays, and who collects money for others for
-/// whom he sends it. What stands between two signs is one, without the words of banks' forms; of one word it is anybody's.
-pub fn narrated_names(narration: &str) -> Vec<String> {
-    let pieces = narration.split(|c: char| !c.is_alphanumeric() && !c.is_whitespace() && !"'.".contains(c));
-    let mut names = Vec::new();
-    for piece in pieces {
-        let folded = fold(piece);
-        let is_word =
-            |word: &&str| word.len() > 1 && !FORMS.contains(word) && word.chars().all(char::is_alphabetic);
-        let mut words: Vec<&str> = folded.split(' ').filter(is_word).collect();
+/// whom he sends it. What stands between two signs is one, without the words of banks' forms and without the payer's own name; a
+/// single word is one with its neighbour (`UMEADI, NGOZI`), and alone it is anybody's.
+pub fn narrated_names(narration: &str, payer: &str, is_cut: bool) -> Vec<Narrated> {
+    let payer = fold(payer);
+    let payer: Vec<&str> = payer.split(' ').collect();
+    let pieces: Vec<String> = narration
+        .split(|c: char| !c.is_alphanumeric() && !c.is_whitespace() && !"'.".contains(c))
+        .map(fold)
+        .collect();
+    let pieces: Vec<Vec<&str>> = pieces.iter().map(|piece| words_of(piece, &payer)).collect();
+    let last = pieces.len().saturating_sub(1);
+    let mut names: Vec<Narrated> = Vec::new();
+    let mut add = |words: &[&str], is_cut: bool| {
+        let one = Narrated { text: words.join(" "), is_cut };
+        if words.len() >= WORDS_MIN && names.len() < NARRATED_MAX && !names.contains(&one) {
+            names.push(one);
+        }
+    };
+    for (at, words) in pieces.iter().enumerate() {
+        let is_cut = is_cut && at == last;
         // Of a long one each part, and those overlap.
-        while words.len() >= WORDS_MIN && names.len() < NARRATED_MAX {
-            let end = words.len().min(NARRATED_WORDS);
-            names.push(words[..end].join(" "));
-            words.drain(..if end == words.len() { end } else { NARRATED_WORDS / 2 });
+        let mut rest = &words[..];
+        while rest.len() >= WORDS_MIN {
+            let end = rest.len().min(NARRATED_WORDS);
+            add(&rest[..end], is_cut && end == rest.len());
+            rest = if end == rest.len() { &[] } else { &rest[NARRATED_WORDS / 2..] };
+        }
+    }
+    for (at, two) in pieces.windows(2).enumerate() {
+        let [one, next] = two else { continue };
+        let is_cut = is_cut && at + 1 == last;
+        if !one.is_empty() && !next.is_empty() && (one.len() == 1 || next.len() == 1) {
+            let one = &one[one.len().saturating_sub(NARRATED_WORDS / 2)..];
+            let next = &next[..next.len().min(NARRATED_WORDS / 2)];
+            add(&[one, next].concat(), is_cut);
+        }
+    }
+    for (at, three) in pieces.windows(3).enumerate() {
+        if three.iter().all(|one| one.len() == 1) {
+            add(&three.concat(), is_cut && at + 2 == last);
         }
     }
     names
+}
+
+/// The words of a piece that may be a name; none where it is the payer's own.
+fn words_of<'a>(piece: &'a str, payer: &[&str]) -> Vec<&'a str> {
+    let letters = |word: &&str| word.len() > 1 && word.chars().all(char::is_alphabetic);
+    let all: Vec<&str> = piece.split(' ').filter(letters).collect();
+    let mut words: Vec<&str> = all.iter().copied().filter(|word| !FORMS.contains(word)).collect();
+    if words.len() == 1 {
+        words = all.into_iter().filter(|word| GIVEN.contains(word) || words.contains(word)).collect();
+    }
+    if words.iter().all(|word| payer.contains(word)) {
+        words.clear();
+    }
+    words
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn names(narration: &str) -> Vec<String> {
+        narrated_names(narration, "SANI LAWAL", false).into_iter().map(|one| one.text).collect()
+    }
+
     #[test]
     fn pieces_of_two_words_and_more_may_be_names() {
-        assert_eq!(
-            narrated_names("NIP/OPAY/SANI LAWAL/for Mrs Ngozi Umeadi"),
-            ["SANI LAWAL", "MRS NGOZI UMEADI"]
-        );
-        assert_eq!(
-            narrated_names("100004260303101958000111222333-ORDER OF NGOZI-OPAY-SANI YUSUF"),
-            ["SANI YUSUF"]
-        );
-        assert_eq!(narrated_names("Transfer From/Nip Opay/INV 12"), Vec::<String>::new());
+        assert_eq!(names("NIP/OPAY/SANI LAWAL/for Mrs Ngozi Umeadi"), ["MRS NGOZI UMEADI"]);
+        assert_eq!(names("100004260303101958000111222333-ORDER OF NGOZI-OPAY-SANI YUSUF"), ["SANI YUSUF"]);
+        assert_eq!(names("Transfer From/Nip Opay/INV 12"), Vec::<String>::new());
         // Each part of a long one, and two words that stand where one ends are in the next.
-        let long = narrated_names("ADA BOLA CHIDI DAYO EMEKA FEMI GARBA HALIMA IFEOMA JOHN");
+        let long = names("ADA BOLA CHIDI DAYO EMEKA FEMI GARBA HALIMA IFEOMA JOHN");
         assert_eq!(long.len(), 2, "{long:?}");
         assert!(
             long[0].ends_with("GARBA HALIMA") && long[1].starts_with("EMEKA FEMI GARBA HALIMA IFEOMA"),
             "{long:?}"
         );
-        assert!(narrated_names(&"ADA BOLA/".repeat(100)).len() <= NARRATED_MAX);
+        assert_eq!(names(&"ADA BOLA/".repeat(100)), ["ADA BOLA"]);
+        let many: String = ('A'..='Z').map(|c| format!("{c}DA {c}OLA/")).collect();
+        assert_eq!(names(&many).len(), NARRATED_MAX);
+    }
+
+    #[test]
+    fn a_single_word_is_a_name_with_its_neighbour() {
+        for typed in ["UMEADI, NGOZI", "UMEADI-NGOZI", "NIP/UMEADI/NGOZI", "SANI LAWAL/UMEADI_NGOZI"] {
+            assert_eq!(names(typed), ["UMEADI NGOZI"], "{typed}");
+        }
+        assert_eq!(names("UMEADI, NGOZI ADA"), ["NGOZI ADA", "UMEADI NGOZI ADA"]);
+        assert_eq!(names("ADA/NGOZI/UMEADI"), ["ADA NGOZI", "NGOZI UMEADI", "ADA NGOZI UMEADI"]);
+        // Not over a word of the bank's, nor with the payer's own name.
+        assert_eq!(names("UMEADI/OPAY/NGOZI"), Vec::<String>::new());
+        assert_eq!(names("SANI LAWAL/RENT"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn some_are_called_as_banks_are() {
+        assert_eq!(names("NIP/FIDELITY OKAFOR"), ["FIDELITY OKAFOR"]);
+        assert_eq!(names("NIP FROM FIDELITY BANK OKAFOR CHIKE"), ["OKAFOR CHIKE"]);
+        assert_eq!(names("UNION BANK/STERLING"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_name_whose_end_is_missing_begins_like_one() {
+        let cut = |text: &str| narrated_names(text, "SANI LAWAL", true);
+        let one = cut("TRF/SANI LAWAL/NGOZI UMEA");
+        assert_eq!(one, [Narrated { text: "NGOZI UMEA".into(), is_cut: true }]);
+        assert!(one[0].begins("Ngozi Umeadi") && one[0].begins("Mrs Umeadi Ada Ngozi"));
+        for other in ["Ngozi Umahi", "Umeadi Umeadi", "Ada Umeadi", "Ngozi", "Umea"] {
+            assert!(!one[0].begins(other), "{other}");
+        }
+        assert!(!cut("NGOZI UM")[0].begins("Ngozi Umeadi"), "too little is left");
+        assert!(cut("UMEADI/NGOZ")[0].begins("Ngozi Umeadi"));
+        // Only what stands at the end.
+        let (first, last) = (&cut("NGOZI UMEA/YAU")[0], &cut("NGOZI UMEA/YAU")[1]);
+        assert!(!first.is_cut && last.is_cut && last.text == "NGOZI UMEA YAU");
+        let whole = narrated_names("NGOZI UMEA", "SANI LAWAL", false);
+        assert!(!whole[0].begins("Ngozi Umeadi"));
     }
 }

@@ -20,6 +20,8 @@ const CODE_PREFIX: &str = "PAYOUT";
 /// Without what looks alike: O and 0, I and 1.
 const CODE_LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH: usize = 12;
+/// Of one that is cut off: `PAYOUTS` is a word.
+const CODE_BEGUN_MIN: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PayoutStatus {
@@ -222,6 +224,16 @@ pub fn codes_begun_in(narration: &str) -> Vec<String> {
     found_in(narration, false)
 }
 
+/// Whether a narration whose end is missing may have held one there.
+pub fn may_end_in_a_code(narration: &str) -> bool {
+    let upper = narration.to_ascii_uppercase();
+    let begun = upper.rfind(CODE_PREFIX).map(|at| &upper.as_bytes()[at + CODE_PREFIX.len()..]);
+    begun.is_some_and(|letters| {
+        (CODE_BEGUN_MIN..CODE_LENGTH).contains(&letters.len())
+            && letters.iter().all(|byte| CODE_LETTERS.contains(byte))
+    })
+}
+
 fn found_in(narration: &str, only_whole: bool) -> Vec<String> {
     let upper = narration.to_ascii_uppercase();
     let mut found: Vec<String> = Vec::new();
@@ -324,6 +336,12 @@ mod tests {
             ["", "PAYOUT", "PAYOUT OF MAY", &code[..17], &format!("{code}X"), "PAYOUT0123456789IO"]
         {
             assert_eq!(codes_in(narration), Vec::<String>::new(), "{narration}");
+        }
+        for cut in [&code[..9], &format!("SALARY {}", &code[..17])] {
+            assert!(may_end_in_a_code(cut), "{cut}");
+        }
+        for whole in ["PAYOUT", "WEEKLY PAYOUTS", &code[..8], &code, "PAYOUT OF MAY", "PAYOUT01IO"] {
+            assert!(!may_end_in_a_code(whole), "{whole}");
         }
         let other = payout_code(9);
         assert_eq!(codes_in(&format!("{code},{other}")), [code.clone(), other]);

@@ -328,14 +328,17 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
 /// Whether the narration of an alert names the payer of a credit. That of a debit or reversal repeats the transfer's
 /// own, of which a part is the payer's remark.
 pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
-    let (Some(narration), Some(payer)) = (&told_by.facts.narration, &credit.facts.payer_name) else {
-        return false;
-    };
-    let (narration, payer) = (fold(narration), fold(payer));
-    let told: Vec<&str> = narration.split(' ').collect();
+    let Some(payer) = credit.facts.payer_name.as_deref().map(fold) else { return false };
     let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
-    let agreeing = words.iter().filter(|word| told.contains(word)).count();
-    agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
+    told_by.facts.typed().enumerate().any(|(at, typed)| {
+        let is_cut = at == 0 && told_by.facts.narration_cut;
+        let typed = fold(typed);
+        let told: Vec<&str> = typed.split(' ').collect();
+        let begun = told.last().filter(|last| is_cut && last.len() >= WORD_MIN);
+        let agrees = |word: &str| told.contains(&word) || begun.is_some_and(|begun| word.starts_with(begun));
+        let agreeing = words.iter().filter(|word| agrees(word)).count();
+        agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
+    })
 }
 
 /// Whether a debit that names a credit by a key speaks of it: of its amount, and it was not dismissed. One that was

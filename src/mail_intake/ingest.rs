@@ -14,7 +14,7 @@ use crate::alert_reader::{Banks, Intake, ReadOutcome, Reading, read};
 use crate::app::App;
 use crate::config::Config;
 use crate::domain::account::mask_fits;
-use crate::domain::alert::{AlertStatus, Authenticity};
+use crate::domain::alert::{ADDRESSED_ELSEWHERE, AlertStatus, Authenticity};
 use crate::domain::time::Timestamp;
 use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
 use crate::ops::OpError;
@@ -77,9 +77,9 @@ pub struct Arrival {
     pub in_mailbox: Option<TakenMail>,
 }
 
-/// The address is a secret, so it is not told.
+/// As [`ADDRESSED_ELSEWHERE`], where no signature covers whom it is addressed to.
 const OTHER_ACCOUNT: &str =
-    "its account and the address that it is addressed to do not belong together: see mail.recipients";
+    "no signed To header shows that it is addressed to the address of its account: see mail.recipients";
 
 /// What every intake needs in addition to the `App`. Cheap to clone.
 #[derive(Clone)]
@@ -132,8 +132,12 @@ impl MailIngestor {
 
     /// What speaks against deciding by itself that is not in the mail alone: whom it is for.
     fn recipient_doubt(&self, reading: &Reading, trusted: bool) -> Option<String> {
+        if self.is_for_another_account(reading) {
+            let told = if reading.to.is_empty() { OTHER_ACCOUNT } else { ADDRESSED_ELSEWHERE };
+            return Some(told.to_owned());
+        }
         if self.recipients.is_empty() || reading.to.iter().any(|to| self.recipients.contains(to)) {
-            return self.is_for_another_account(reading).then(|| OTHER_ACCOUNT.to_owned());
+            return None;
         }
         Some(match reading.to.first() {
             Some(to) => format!("it is addressed to {to}, not to one of mail.recipients"),

@@ -7,6 +7,7 @@
 pub mod activity;
 pub mod alerts;
 pub mod csv;
+pub mod data_keys;
 pub mod figures;
 pub mod health;
 pub mod holds;
@@ -27,9 +28,11 @@ pub mod wallet_payments;
 pub mod wallets;
 pub mod webhooks;
 
+use crate::app::keys::KeysProblem;
 use crate::domain::time::Timestamp;
 use crate::log_limit::MayBeAway;
 pub use crate::store::StoreError;
+use crate::vault::VaultError;
 
 /// How often an op reads and decides again after losing a race before it says so.
 pub const RACES_MAX: usize = 3;
@@ -64,6 +67,27 @@ pub enum OpError {
     /// A fault of the program or its environment, told in words for operators.
     #[error("{0}")]
     Fault(String),
+}
+
+impl From<VaultError> for OpError {
+    fn from(error: VaultError) -> OpError {
+        OpError::Fault(error.to_string())
+    }
+}
+
+impl From<KeysProblem> for OpError {
+    fn from(problem: KeysProblem) -> OpError {
+        match problem {
+            KeysProblem::Store(error) => error.into(),
+            KeysProblem::Vault(error) => error.into(),
+        }
+    }
+}
+
+impl MayBeAway for KeysProblem {
+    fn is_away(&self) -> bool {
+        matches!(self, KeysProblem::Store(error) if error.is_away())
+    }
 }
 
 impl MayBeAway for StoreError {

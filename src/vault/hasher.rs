@@ -29,7 +29,9 @@ const QUEUE_MAX: usize = 64;
 /// Where PINs, or passwords, are hashed. Cheap to clone.
 #[derive(Clone)]
 pub struct SecretHasher {
-    pepper: Arc<Zeroizing<[u8; 32]>>,
+    vault: Vault,
+    /// What its pepper is made for.
+    purpose: &'static str,
     queue: Arc<Semaphore>,
     turn: Arc<Semaphore>,
 }
@@ -54,9 +56,10 @@ impl SecretHasher {
         SecretHasher::with_pepper(vault, "password pepper")
     }
 
-    fn with_pepper(vault: &Vault, purpose: &str) -> SecretHasher {
+    fn with_pepper(vault: &Vault, purpose: &'static str) -> SecretHasher {
         SecretHasher {
-            pepper: Arc::new(vault.key_for(purpose)),
+            vault: vault.clone(),
+            purpose,
             queue: Arc::new(Semaphore::new(QUEUE_MAX)),
             turn: Arc::new(Semaphore::new(1)),
         }
@@ -101,7 +104,7 @@ impl HashPermit {
         salt: Vec<u8>,
     ) -> Result<Option<Zeroizing<[u8; HASH_BYTES]>>, Crowded> {
         let turn = self.desk.turn.clone().acquire_owned().await.map_err(|_| Crowded)?;
-        let pepper = self.desk.pepper.clone();
+        let pepper = self.desk.vault.key_for(self.desk.purpose);
         let work = move || {
             // Held by the thread itself: a caller who hangs up does not let a second hash begin.
             let _turn = turn;

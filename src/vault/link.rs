@@ -83,10 +83,10 @@ impl Vault {
         Zeroizing::new(format!("{:0digits$}", number % most))
     }
 
-    /// What a messenger is given to call a message by, and gives back with its reports. `sealed_phone` is the
-    /// row's own: its sealing is random, as a nonce is.
-    pub fn message_reference(&self, message_id: i64, sealed_phone: &[u8]) -> String {
-        let tag = self.of_row("message reference", message_id, sealed_phone);
+    /// What a messenger is given to call a message by, and gives back with its reports. `of_row` are bytes of the row that
+    /// no row of this id had before a restored backup: when it was made.
+    pub fn message_reference(&self, message_id: i64, of_row: &[u8]) -> String {
+        let tag = self.of_row("message reference", message_id, of_row);
         format!("{message_id}.{}", URL_SAFE_NO_PAD.encode(&tag[..REFERENCE_TAG_BYTES]))
     }
 
@@ -97,8 +97,8 @@ impl Vault {
 
     /// Whether a reference was made of this row under this key: another deployment's is none of ours, even
     /// where both send under one number, nor is one of before a restored backup.
-    pub fn is_reference(&self, reference: &str, message_id: i64, sealed_phone: &[u8]) -> bool {
-        let own = self.message_reference(message_id, sealed_phone);
+    pub fn is_reference(&self, reference: &str, message_id: i64, of_row: &[u8]) -> bool {
+        let own = self.message_reference(message_id, of_row);
         own.as_bytes().ct_eq(reference.as_bytes()).into()
     }
 
@@ -147,11 +147,11 @@ impl Vault {
 
     /// A key of its own for a purpose.
     pub(super) fn key_for(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
-        Zeroizing::new(hmac(self.root.as_slice(), format!("tillbell {purpose}").as_bytes()))
+        Zeroizing::new(hmac(self.derive_key().as_slice(), format!("tillbell {purpose}").as_bytes()))
     }
 }
 
-fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
+pub(super) fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
     // HMAC takes keys of any length; the error cannot come.
     match Hmac::<Sha256>::new_from_slice(key) {
         Ok(mut mac) => {

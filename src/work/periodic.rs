@@ -12,11 +12,14 @@ use crate::app::App;
 use crate::domain::alert::AlertStatus;
 use crate::domain::notice::NoticeKind;
 use crate::log_limit::warn_of;
+use crate::ops::data_keys::reseal::Progress;
 use crate::ops::notices::alarms::note;
 use crate::ops::{self, OpError};
 
 /// Seals written in one run; a further backlog waits a second.
 const SEALS_AT_ONCE: usize = 20;
+/// Steps of sealing values anew in one run, of 200 rows each.
+const RESEALS_AT_ONCE: usize = 25;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PeriodicTask {
@@ -28,10 +31,11 @@ pub(super) enum PeriodicTask {
     Retention,
     Figures,
     Notices,
+    Keys,
     Log,
 }
 
-pub(super) const ALL: [PeriodicTask; 9] = [
+pub(super) const ALL: [PeriodicTask; 10] = [
     PeriodicTask::Sweep,
     PeriodicTask::Intents,
     PeriodicTask::Seal,
@@ -40,6 +44,7 @@ pub(super) const ALL: [PeriodicTask; 9] = [
     PeriodicTask::Retention,
     PeriodicTask::Figures,
     PeriodicTask::Notices,
+    PeriodicTask::Keys,
     PeriodicTask::Log,
 ];
 
@@ -50,7 +55,7 @@ impl PeriodicTask {
             // A payment whose link has ended is rejected at once (contract/wallet.md#w20).
             PeriodicTask::Intents | PeriodicTask::Seal => 1,
             PeriodicTask::Figures => 2,
-            PeriodicTask::Gauges | PeriodicTask::Log => 5,
+            PeriodicTask::Gauges | PeriodicTask::Keys | PeriodicTask::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.
             PeriodicTask::Names | PeriodicTask::Notices => 60,
             PeriodicTask::Retention => 600,
@@ -67,6 +72,7 @@ impl PeriodicTask {
             PeriodicTask::Retention => ops::retention::forget_old(app).await.map(drop),
             PeriodicTask::Figures => ops::figures::roll_up::roll_up(app).await.map(drop),
             PeriodicTask::Notices => notices(app).await,
+            PeriodicTask::Keys => reseal(app).await,
             PeriodicTask::Log => {
                 tell_left_out(app);
                 Ok(())
@@ -106,6 +112,17 @@ async fn seal(app: &App) -> Result<(), OpError> {
     for _ in 0..SEALS_AT_ONCE {
         if ops::ledger::seal::seal(app).await? < ops::ledger::seal::SEAL_MAX {
             break;
+        }
+    }
+    Ok(())
+}
+
+/// Seals older values under the newest key; of very many a share in each run, so that payments do not wait for it.
+async fn reseal(app: &App) -> Result<(), OpError> {
+    for _ in 0..RESEALS_AT_ONCE {
+        match ops::data_keys::reseal::step(app).await? {
+            Progress::Idle | Progress::Waits => break,
+            Progress::Went { .. } | Progress::Ended(_) => {}
         }
     }
     Ok(())

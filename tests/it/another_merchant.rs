@@ -86,33 +86,6 @@ pub async fn suggested(t: &TestApp, alert_id: i64) -> Vec<String> {
 }
 
 on_both! {
-    async fn money_that_names_anothers_customer_is_nobodys_by_itself(db: TestDatabase) {
-        let cases = [
-            (0, "Ngozi Umeadi", 7_000, "ORDER OF NGOZI UMEADI", true),
-            (12, "Ngozi Umeadi", 7_000, "ORDER OF NGOZI UMEADI", true),
-            (0, "Mrs Ngozi Chidinma Umeadi", 7_000, "FOR NGOZI UMEADI", true),
-            (12, "Ngozi Umeadi order 12", 7_050, "FOR UMEADI NGOZI", true),
-            // One word is anybody's, and so are those that banks write.
-            (0, "Ngozi Umeadi", 7_000, "ORDER OF NGOZI", false),
-            (12, "Ngozi Umeadi", 7_000, "ORDER OF NGOZI", false),
-            (0, "Transfer Order", 7_000, "TRANSFER ORDER", false),
-            (0, "Ngozi Umeadi", 9_000, "ORDER OF NGOZI UMEADI", false),
-        ];
-        for (others, name, naira, remark, is_asked) in cases {
-            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
-            let taker = t.merchant("bolu.example").await;
-            let theirs = t.create(&victim, naira, name).await;
-            t.create(&taker, 7_000, "Sani Yusuf").await;
-            crowd(&t, &taker, 7_000, others, "Zubair").await;
-            t.advance(LATER);
-            let mail = Alert::credit(ACCOUNT, 7_000, "Sani Yusuf", t.app.now() - Span::seconds(20)).text();
-            let paid = t.ingest(&mail.replace("-TRANSFER-", &format!("-{remark}-"))).await;
-            let expected = if is_asked { AlertStatus::Review } else { AlertStatus::Matched };
-            assert_eq!(paid.status, expected, "{others} others, {name}, {remark}: {paid:?}");
-            assert_eq!(paid.reason.contains(&format!("{:?}", theirs.transaction_id)), is_asked, "{paid:?}");
-        }
-    }
-
     async fn a_full_name_beside_a_half_one_of_another_merchant_goes_to_a_person(db: TestDatabase) {
         let (t, victim) = world(db).await;
         let other = t.merchant("bolu.example").await;

@@ -1,12 +1,13 @@
 //! What the audit says of a database whose guards or seals somebody took away, on both engines.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::ledger::audit::{audit, what_to_do};
+use tillbell::ops::ledger::seal::seal;
 use tillbell::store::engine::sql::{Sql, Text};
 use tillbell::store::{Store, StoreOptions};
 
@@ -55,6 +56,29 @@ on_both! {
         by_hand(&t, &format!("drop trigger seals_no_delete; delete from seals; {trigger}"), "delete from seals").await;
         assert_eq!(violations(&t, "append_only_is_guarded").await, 0, "nothing is seen of it there");
         assert_eq!(violations(&t, "entries_are_sealed").await, 1);
+    }
+
+    async fn nobody_is_told_of_a_fault_because_somebody_else_seals(db: TestDatabase) {
+        const PAID: i64 = 12;
+        let (t, shop) = world(db).await;
+        let is_done = AtomicBool::new(false);
+        let sealing = async || {
+            while !is_done.load(Ordering::Relaxed) {
+                seal(&t.app).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        };
+        let paying = async {
+            for nth in 0..PAID {
+                t.create(&shop, 5_000 + nth, "Halima Garba").await;
+                t.advance(LATER);
+                let paid = t.ingest(&Alert::credit(ACCOUNT, 5_000 + nth, "Halima Garba", t.app.now()).text()).await;
+                assert_eq!(paid.status, AlertStatus::Matched);
+            }
+            is_done.store(true, Ordering::Relaxed);
+        };
+        tokio::join!(paying, sealing(), sealing(), sealing());
+        t.audited().await;
     }
 
     async fn a_guard_that_guards_nothing_is_told(db: TestDatabase) {

@@ -343,7 +343,7 @@ on_both! {
         let s = Scene::with(db, &["alerts@till.example", &own, "alerts-9z@till.example 0123450000"]).await;
         let to = |address: &str| Signer::bank().sign(&genuine().replace("alerts@till.example", address));
         for address in ["alerts@till.example", "alerts-9z@till.example"] {
-            let told = s.goes_to_review(to(address), MAILBOX, "do not belong together").await;
+            let told = s.goes_to_review(to(address), MAILBOX, "see mail.recipients").await;
             assert!(!told.reason.contains("7f3k"), "the address is a secret: {told:?}");
         }
         s.goes_through(to("alerts-7f3k@till.example"), MAILBOX).await;

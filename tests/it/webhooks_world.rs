@@ -55,7 +55,9 @@ async fn open(database: &str, settings: &str, clock: Arc<dyn Clock>) -> Arc<App>
     );
     let config = Config::load(&file, std::iter::empty()).unwrap();
     let options = StoreOptions { url: database.to_owned(), readers: 2, writers: 2, id_block: 512 };
-    Arc::new(App::open_with(config, &options, clock, Arc::new(SystemRandom)).await.unwrap())
+    let app = App::open_with(config, &options, clock, Arc::new(SystemRandom)).await.unwrap();
+    app.prepare().await.unwrap();
+    Arc::new(app)
 }
 
 impl World {

@@ -29,7 +29,7 @@ const ROOMS: &[(&str, May)] = &[
     ("domain", May::Only(&[])),
     ("store", May::Only(&["domain", "clock", "config", "crash"])),
     ("outbound", May::Only(&["domain", "clock", "config", "crash"])),
-    ("vault", May::Only(&["clock", "config"])),
+    ("vault", May::Only(&["domain", "clock", "config"])),
     ("directory", May::Only(&["domain", "store", "clock"])),
     (
         "ops",

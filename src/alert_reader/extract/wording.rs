@@ -134,6 +134,23 @@ impl Reader<'_> {
         (Some(text.chars().take(MAX_NARRATION_CHARS).collect()), filled)
     }
 
+    /// What a payer may have typed into rows that are not the narration, or go on with it: each once.
+    pub(super) fn remarks(&self, narration: Option<&str>, shared: &Shared) -> Option<String> {
+        let narration = squeeze(narration.unwrap_or_default());
+        let continued = self.layout.continuation.iter().flat_map(|c| &c.labels);
+        let labels: Vec<String> = continued.chain(&shared.states.typed).cloned().collect();
+        let mut shown: Vec<String> = Vec::new();
+        for found in self.at_labels(&labels, self.tables, false) {
+            let text = collapse(&found.text);
+            if !text.is_empty() && !narration.contains(&squeeze(&text)) && !shown.contains(&text) {
+                shown.push(text);
+            }
+        }
+        // One piece ends where the next begins.
+        let all = shown.join(" / ");
+        (!all.is_empty()).then(|| all.chars().take(MAX_NARRATION_CHARS).collect())
+    }
+
     /// The kind, and the rule that decided it if it is not a payment.
     pub(super) fn kind(
         &mut self,

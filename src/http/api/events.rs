@@ -129,7 +129,7 @@ pub fn describe_resend(writer: &mut Writer) -> Operation {
         writer.schema::<GoodBody<'static, ResentBody<'static>>>(),
         good_body(Some(RESENT), body),
     )
-    .fails(&[Code::EventNotFound, Code::EventSuperseded])
+    .fails(&[Code::EventNotFound, Code::EventSuperseded, Code::NoWebhookUrl])
 }
 
 /// A good query.
@@ -263,6 +263,10 @@ async fn again(
         Ok(ResentEvent::Superseded(why)) => {
             let what = format!("This event is not sent again: {why}");
             Err(ApiError::new(Code::EventSuperseded, what))
+        }
+        Ok(ResentEvent::Unasked(why)) => {
+            let what = format!("This event cannot be sent: {why}");
+            Err(ApiError::new(Code::NoWebhookUrl, what))
         }
         Ok(ResentEvent::LeaseLost) => Err(once::still_running()),
         Err(error) => Err(error.into()),

@@ -27,7 +27,9 @@ pub struct About<'a> {
 const INFO: &str = "Ask customers for bank transfers, hear at once when the money is in, and never be wrong about it.\n\n\
 Send your API key in `X-API-Key`. Amounts are naira with at most two decimals. Every answer has `success`; an error has a \
 `code` for programs and a `message` for people. Unknown fields of a request are ignored; ignore fields that you do not know, \
-because new ones may be added to answers and webhooks at any time.";
+because new ones may be added to answers and webhooks at any time.\n\n\
+A path that is no route answers 404 with the code `not_found`; a wrong method 405 `method_not_allowed`, whose header `Allow` \
+names the right ones.";
 
 pub fn write(about: &About<'_>) -> Json {
     let tags = Tag::ALL.into_iter().filter(|tag| about.operations.iter().any(|of| of.tag == *tag));

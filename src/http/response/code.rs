@@ -69,6 +69,7 @@ codes! {
     PayoutFinished = "payout_finished", CONFLICT;
     PayoutBeingPaid = "payout_being_paid", CONFLICT;
     EventSuperseded = "event_superseded", CONFLICT;
+    NoWebhookUrl = "no_webhook_url", CONFLICT;
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE;
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE;
     InvalidFields = "invalid_fields", UNPROCESSABLE_ENTITY;

@@ -13,7 +13,7 @@ use crate::domain::account::{ReceivingAccount, Resolved, TEST_BANK, fitting, in_
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
 use crate::domain::name::{NameVerdict, verdict};
-use crate::domain::payout::codes_begun_in;
+use crate::domain::payout::{codes_begun_in, may_end_in_a_code};
 use crate::domain::same_transfer::{Key, holding_account_of, keys_of, mail_keys};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::TakenMail;
@@ -210,7 +210,9 @@ pub(in crate::ops) async fn place(
                 "{PAYOUT_REMARK}: it names payout {payout} of {business}, so the money of that may have come back, or \
                  the business itself wrote it"
             ));
-        } else if !codes_begun_in(alert.facts.narration.as_deref().unwrap_or_default()).is_empty() {
+        } else if alert.facts.typed().any(|typed| !codes_begun_in(typed).is_empty())
+            || alert.facts.narration_cut && alert.facts.narration.as_deref().is_some_and(may_end_in_a_code)
+        {
             alert.facts.doubts.push(PAYOUT_REMARK.into());
         }
         if let Some(currency) = &alert.facts.currency

@@ -29,9 +29,17 @@ pub(super) async fn hold_beneficiaries(
     let mut paid: Vec<&AlertRow> =
         credits.iter().filter(|credit| credit.status == AlertStatus::Matched).collect();
     paid.sort_by_key(|credit| Reverse(credit.id));
-    let is_by_name = paid.iter().any(|credit| names_the_payer(undoing, credit));
+    let named: Vec<AlertRow> = paid
+        .iter()
+        .filter(|credit| names_the_payer(undoing, credit))
+        .map(|credit| (*credit).clone())
+        .collect();
+    let is_by_name = !named.is_empty();
     if is_by_name {
-        paid.retain(|credit| names_the_payer(undoing, credit));
+        // Or whose own payer wrote the name, which the debit repeats.
+        paid.retain(|credit| {
+            named.iter().any(|known| known.id == credit.id || names_the_payer(credit, known))
+        });
     }
     let most = if is_by_name { NAMED_MAX } else { LIKELY_MAX };
     let mut of_each: HashMap<Beneficiary, usize> = HashMap::new();

@@ -5,6 +5,7 @@
 //! (contract/matching.md#m11, #m14).
 
 use crate::app::App;
+use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
     AmountFit, Beneficiary, CANDIDATES_MAX, NEAR_MISS, has_ended_lately, is_timely, similar_amounts,
@@ -13,7 +14,7 @@ use crate::domain::matching::{
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{self, Folded, NameVerdict, verdict_folded};
-use crate::domain::narrated::narrated_names;
+use crate::domain::narrated::{Narrated, narrated_names};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
@@ -31,6 +32,8 @@ const OF_AMOUNT_MAX: usize = 8;
 const OF_AMOUNT_MOST: usize = 2_000;
 /// Corrections that are read: a business may make 700 in the days for which they speak.
 const CORRECTIONS_MAX: usize = 5_000;
+/// Open payments of about the amount that are looked at for a name whose end is missing.
+const BEGUN_NAMES_MAX: usize = 200;
 /// Payments found by name, and ended ones around the amount.
 const SUGGESTIONS_READ: usize = 50;
 
@@ -215,32 +218,45 @@ async fn missed_by_index(
     of_others(app, price, is_like).await
 }
 
-/// Another beneficiary's payment of which the narration names the payer, though the money came under another name: open, ended
-/// lately or corrected, and of about the amount. Whoever bears the payer's own name is weighed by that.
+/// Another beneficiary's payment of which the payer's words name the payer, though the money came under another name: open, ended
+/// lately or corrected, and of about the amount. Whoever bears the payer's own name is weighed by that; the account's
+/// holder, whom banks name in every narration, pays nobody.
 pub async fn named_besides(
     app: &App,
     alert: &AlertRow,
     winner: &Payment,
-    (account_id, received): (i64, Money),
+    (account, received): (&ReceivingAccount, Money),
     before: &[Payment],
 ) -> Result<Option<Payment>, OpError> {
-    let Some(payer) = alert.facts.payer_name.as_deref().map(Folded::new) else { return Ok(None) };
-    let (own, cut, (low, high)) =
-        (Beneficiary::of(winner), alert.facts.cut_lengths(), similar_amounts(received));
+    let payer_name = alert.facts.payer_name.as_deref().unwrap_or_default();
+    let mut names: Vec<Narrated> = Vec::new();
+    for (at, typed) in alert.facts.typed().enumerate() {
+        names.extend(narrated_names(typed, payer_name, at == 0 && alert.facts.narration_cut));
+    }
+    let (payer, holder) = (Folded::new(payer_name), Folded::new(&account.name));
+    let (own, cut, similar) = (Beneficiary::of(winner), alert.facts.cut_lengths(), similar_amounts(received));
     let asks = |payment: &Payment| {
-        AmountFit::of(payment, received).approves() || low <= payment.amount && payment.amount <= high
+        AmountFit::of(payment, received).approves()
+            || similar.0 <= payment.amount && payment.amount <= similar.1
     };
-    for name in narrated_names(alert.facts.narration.as_deref().unwrap_or_default()) {
-        let found = like(app, alert, (account_id, &name), possible_amounts(received)).await?;
-        let (narrated, known) = (Folded::new(&name), before.iter().cloned());
+    // Of a name whose end is missing no index tells; no more than so many of about the amount are looked at.
+    let around = match names.iter().any(|name| name.is_cut) {
+        true => app.store.open_payments_between(account.id, similar, BEGUN_NAMES_MAX).await?,
+        false => Vec::new(),
+    };
+    for name in names {
+        let found = like(app, alert, (account.id, &name.text), possible_amounts(received)).await?;
+        let (narrated, known) = (Folded::new(&name.text), before.iter().chain(&around).cloned());
         let other = open_or_ended_lately(alert, found.payments).into_iter().chain(known).find(|other| {
             let expected = Folded::new(&other.payer_name);
             Beneficiary::of(other) != own
                 && is_timely(other, interval(alert), alert.first_seen)
                 && asks(other)
                 && (name::in_common(&expected, &narrated, &[]).is_much()
-                    || verdict_folded(&expected, &narrated, &[]) == NameVerdict::Match)
+                    || verdict_folded(&expected, &narrated, &[]) == NameVerdict::Match
+                    || name.begins(&other.payer_name))
                 && !name::is_like(&expected, &payer, &cut)
+                && !name::is_like(&expected, &holder, &[])
         });
         if other.is_some() {
             return Ok(other);

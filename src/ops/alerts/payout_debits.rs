@@ -41,10 +41,11 @@ async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> R
         is_cut |= read.len() >= ALERTS_MAX;
         others.extend(read);
     }
-    // In its narration, or, as a doubt says, elsewhere.
+    // In its narration, or, as a doubt says, elsewhere; or at the end of a narration that goes on where nobody sees it.
     let bears_it = |other: &AlertRow| {
-        let mut texts = other.facts.narration.iter().chain(&other.facts.doubts);
-        texts.any(|text| codes_begun_in(text).iter().any(|code| codes.contains(code)))
+        let mut texts = other.facts.typed().chain(other.facts.doubts.iter().map(String::as_str));
+        other.facts.narration_cut
+            || texts.any(|text| codes_begun_in(text).iter().any(|code| codes.contains(code)))
     };
     let is_credit = |other: &AlertRow| other.id != debit.id && is_vouched(other) && is_incoming_money(other);
     Ok(is_cut || others.iter().any(|other| is_credit(other) && bears_it(other)))

@@ -19,7 +19,7 @@ use super::payout_debits::is_of_a_payout;
 use super::reach::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
+use crate::domain::alert::{ADDRESSED_ELSEWHERE, AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::arrival::ArrivalEnd;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
@@ -57,8 +57,10 @@ pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
         }
         _ => false,
     };
+    // The bank told somebody else, about an account that may look like ours.
+    let is_of_another = facts.doubts.iter().any(|doubt| doubt == ADDRESSED_ELSEWHERE);
     // What test mode writes takes back nobody's money.
-    alert.simulated_for.is_none() && alert.authenticity.counts() && speaks_against
+    alert.simulated_for.is_none() && alert.authenticity.counts() && speaks_against && !is_of_another
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it

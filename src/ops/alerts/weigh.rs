@@ -27,6 +27,8 @@ use crate::ops::payments::like_names::add_unknown;
 use crate::ops::wallet_payments::topup::{HeldTopup, held_topup};
 use crate::store::tables::settlements::ProvenName;
 
+/// Followed by whose.
+pub const NAMES_ANOTHER: &str = "the narration names the payer of";
 /// No business has this id.
 const NOBODYS: i64 = 0;
 
@@ -146,11 +148,8 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
-        let price = (account.id, received);
-        if let Some(other) = named_besides(app, alert, payment, price, &known.before).await? {
-            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-            of_winner
-                .push(format!("the narration names the payer of {theirs}, which asks for about as much"));
+        if let Some(other) = named_besides(app, alert, payment, (&account, received), &known.before).await? {
+            of_winner.push(names_another(&other));
             doubt_kinds.push("names_another");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -245,6 +244,12 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
         held: None,
         amount_version,
     })
+}
+
+/// That the payer's words name somebody else's customer.
+pub fn names_another(other: &Payment) -> String {
+    let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+    format!("{NAMES_ANOTHER} {theirs}, which asks for about as much")
 }
 
 /// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.

@@ -2,9 +2,9 @@
 //! or that it asks for the same on another account of those that the alert may mean (contract/matching.md#m25). Read
 //! only; used by `approve`.
 
-use super::may_be_meant::{asked_before, ended_lately};
+use super::may_be_meant::{asked_before, ended_lately, named_besides};
 use super::other_accounts::{on_all_but, shows_digits};
-use super::weigh::weigh;
+use super::weigh::{names_another, weigh};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
@@ -25,6 +25,18 @@ const MADE_WITHIN: Span = Span::days(30);
 const BY_RULE_MAX: usize = 2_000;
 /// Other accounts that an alert may mean whose payments are read whatever their names.
 const ACCOUNTS_MAX: usize = 50;
+
+/// The payer's words name another beneficiary's customer, and the reason for which the alert waits does not say so.
+pub async fn untold_name(
+    app: &App,
+    alert: &AlertRow,
+    payment: &Payment,
+    (account, received): (&ReceivingAccount, Money),
+) -> Result<Option<String>, OpError> {
+    let before = asked_before(app, alert, account.id, received).await?.before;
+    let named = named_besides(app, alert, payment, (account, received), &before).await?;
+    Ok(named.map(|other| names_another(&other)).filter(|told| !alert.reason.contains(told)))
+}
 
 /// The payment fits only nearly or has ended, and another beneficiary's fits; or the time does not fit it, and fits
 /// another's, of which amount and name are not far off. Where the alert settles no account, nothing was asked of it by the

@@ -28,11 +28,13 @@ pub fn seal_hash(previous: &[u8], entries: &[SealableEntry]) -> [u8; 32] {
 
 /// Writes at most one seal; answers how many entries it took.
 pub async fn seal(app: &App) -> Result<usize, OpError> {
+    // The last seal before the entries: whoever seals between the two reads has then written the very seal that this
+    // one would be.
+    let last = app.store.last_seal().await?;
     let entries = app.store.unsealed_entries(SEAL_MAX).await?;
     if entries.is_empty() {
         return Ok(0);
     }
-    let last = app.store.last_seal().await?;
     let (id, previous) = last.map_or((1, Vec::new()), |seal| (seal.id + 1, seal.hash));
     let hash = seal_hash(&previous, &entries);
     let unit = app.store.unit(0).await?.steps(seals::add(id, &hash, &entries, app.now()));

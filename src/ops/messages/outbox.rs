@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::words::{phone_of, phone_place, text_place, words};
+use super::words::{phone_of, phone_place, reference_of, text_place, words};
 use crate::app::App;
 use crate::crash;
 use crate::domain::message::{self, MessageKind, MessageStatus};
@@ -149,7 +149,7 @@ pub async fn attempt(app: &App, job: &Job) -> Result<Attempted, OpError> {
     };
     let outgoing = Outgoing {
         message_id: row.id,
-        reference: app.vault.message_reference(row.id, &row.sealed_phone),
+        reference: app.vault.message_reference(row.id, &reference_of(&row)),
         to: phone_of(app, &row)?,
         kind: row.kind,
         text: words.text,

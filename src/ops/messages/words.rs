@@ -21,6 +21,11 @@ pub(super) fn phone_place(message_id: i64) -> String {
     format!("messages/{message_id}/phone")
 }
 
+/// What a message's reference is made of beside its id: a row of a restored backup was made at another time.
+pub(super) fn reference_of(row: &MessageRow) -> [u8; 8] {
+    row.created_at.0.to_be_bytes()
+}
+
 pub(super) fn text_place(message_id: i64) -> String {
     format!("messages/{message_id}/text")
 }

@@ -9,10 +9,12 @@ use crate::domain::payout::Payout;
 use crate::domain::user::{MemberRight, MemberRole};
 use crate::ops::OpError;
 use crate::store::tables::notices::{self, Notice};
+use crate::store::tables::users::Member;
 use crate::store::{IdKind, Step};
 
-/// Members who get one mail.
+/// Members who are told of a payout, and owners who are told of an account: more than any business has.
 const RECIPIENTS_MAX: usize = 20;
+const OWNERS_MAX: usize = 200;
 const PAGE: &str = "/dashboard/payouts";
 const ACCOUNT_SUBJECT: &str = "A payout account has changed";
 const WHY: &str =
@@ -29,7 +31,8 @@ pub(in crate::ops) async fn payout_changed(
     if app.store.notices_off(payout.business_id).await?.contains(&kind) {
         return Ok(Vec::new());
     }
-    let to = emails(app, payout.business_id, |role| role.may(MemberRight::AskPayout)).await?;
+    let may_ask = |member: &Member| member.role.may(MemberRight::AskPayout) && member.has_begun;
+    let to = emails(app, payout.business_id, may_ask, RECIPIENTS_MAX).await?;
     let cause = format!("payout {}", payout.id);
     told(app, (payout.business_id, kind.title()), &cause, body, (&to, WHY)).await
 }
@@ -40,7 +43,10 @@ pub(in crate::ops) async fn account_changed(
     business_id: i64,
     body: &str,
 ) -> Result<Vec<Step>, OpError> {
-    let to = emails(app, business_id, |role| role == MemberRole::Owner).await?;
+    // One whose password is being reset at this moment as well; not an address that another owner typed and nobody proved.
+    let is_owner =
+        |member: &Member| member.role == MemberRole::Owner && (member.has_begun || member.is_vouched);
+    let to = emails(app, business_id, is_owner, OWNERS_MAX).await?;
     let body = format!(
         "{body} If no owner did this, remove the account or add it again, cancel payouts that go to it, and set a new \
          password."
@@ -51,11 +57,12 @@ pub(in crate::ops) async fn account_changed(
 async fn emails(
     app: &App,
     business_id: i64,
-    is_told: impl Fn(MemberRole) -> bool,
+    is_told: impl Fn(&Member) -> bool,
+    most: usize,
 ) -> Result<Vec<String>, OpError> {
     let members = app.store.members(business_id).await?.into_iter();
-    let told = members.filter(|member| is_told(member.role) && member.has_begun && !member.is_disabled);
-    Ok(told.map(|member| member.email).take(RECIPIENTS_MAX).collect())
+    let told = members.filter(|member| is_told(member) && !member.is_disabled);
+    Ok(told.map(|member| member.email).take(most).collect())
 }
 
 async fn told(

@@ -6,6 +6,7 @@
 
 use super::deliveries::{self, Delivery};
 use super::order::place_what_waits;
+use super::target::{Addressed, address};
 use crate::app::App;
 use crate::directory::Caller;
 use crate::domain::event::{EventKind, is_event_id};
@@ -103,6 +104,8 @@ pub enum ResentEvent {
     Unknown,
     /// It does not hold any more, and why.
     Superseded(&'static str),
+    /// Nobody gave a URL to send it to, and why that is so.
+    Unasked(&'static str),
     /// The idempotency key's lease ran out.
     LeaseLost,
 }
@@ -120,6 +123,12 @@ pub async fn resend_event(
     };
     if let Some(why) = delivery.superseded() {
         return Ok(ResentEvent::Superseded(why));
+    }
+    let inputs = app.store.inputs(&[known.event.id]).await?;
+    if let Some(input) = inputs.get(&known.event.id)
+        && let Addressed::Unasked { why } = address(app, input).await?
+    {
+        return Ok(ResentEvent::Unasked(why));
     }
     let answer = answer.map(|answer| answer(&delivery));
     match deliveries::resend_by_program(app, &delivery, answer).await? {

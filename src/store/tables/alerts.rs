@@ -19,7 +19,8 @@ macro_rules! columns {
          holder_name, payer_name, is_payer_name_cut, payer_account, payer_bank, narration, reference, \
          is_reference_unique, session_id, bank_time_begin_at, bank_time_end_at, bank_time_precision, \
          balance_kind, balance_kobo, doubts, message_id, mail_from, subject, mailed_at, first_seen_at, \
-         decided_at, payment_id, linked_alert_id, reason, evidence, authentic_by, dismissed_from, simulated_for"
+         decided_at, payment_id, linked_alert_id, reason, evidence, authentic_by, dismissed_from, simulated_for, \
+         remarks, is_narration_cut"
     };
 }
 
@@ -39,7 +40,7 @@ statements! {
         bank_time_end_at: Int, bank_time_precision: Text, balance_kind: Text, balance_kobo: Int,
         doubts: Text, message_id: Text, mail_from: Text, subject: Text, mailed_at: Int, first_seen_at: Int,
         decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text, is_told_as_lost: Int,
-        simulated_for: Int, payer_key: Text
+        simulated_for: Int, payer_key: Text, remarks: Text, is_narration_cut: Int
     }
     REWRITTEN: query {
         "update alerts set version = version + 1, status = $2, source = $4, authenticity = $5, bank = $6, \
@@ -49,7 +50,8 @@ statements! {
          $22, reference = $23, is_reference_unique = $24, session_id = $25, bank_time_begin_at = $26, \
          bank_time_end_at = $27, bank_time_precision = $28, balance_kind = $29, balance_kobo = $30, doubts = \
          $31, message_id = $32, mail_from = $33, subject = $34, mailed_at = $35, first_seen_at = $36, \
-         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41, is_told_as_lost = $42, simulated_for = $43, payer_key = $44 where id = \
+         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41, is_told_as_lost = $42, simulated_for = $43, payer_key = $44, \
+         remarks = $45, is_narration_cut = $46 where id = \
          $1 and version = $3 and (status in ('quarantined', 'unreadable', 'ignored') or (status = 'review' and \
          account_id is null))"
     }
@@ -148,6 +150,8 @@ fn decode(row: Row) -> Result<AlertRow, StoreError> {
     facts.payer_account_number = r.opt_text("payer_account")?;
     facts.payer_bank = r.opt_text("payer_bank")?;
     facts.narration = r.opt_text("narration")?;
+    facts.narration_cut = r.flag("is_narration_cut")?;
+    facts.remarks = r.opt_text("remarks")?;
     facts.reference = r.opt_text("reference")?;
     facts.reference_is_unique = r.flag("is_reference_unique")?;
     facts.session_id = r.opt_text("session_id")?;
@@ -257,6 +261,8 @@ fn row(alert: &AlertRow) -> ADD {
         is_told_as_lost: (facts.direction == Some(Direction::Credit) && facts.is_told_as_lost()).into(),
         simulated_for: alert.simulated_for.into(),
         payer_key: facts.payer_name.as_deref().map(words_key).into(),
+        remarks: facts.remarks.as_ref().into(),
+        is_narration_cut: facts.narration_cut.into(),
     }
 }
 

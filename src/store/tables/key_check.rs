@@ -1,11 +1,17 @@
-//! One sealed value by which a program with another key is recognised before it writes anything.
+//! One value, sealed under the root key: by it a program with another one is recognised in a database of before, which has no
+//! keys of its own (`data_keys`).
 
 use crate::store::engine::sql::statements;
-use crate::store::{Store, StoreError};
+use crate::store::{Step, Store, StoreError};
 
 statements! {
     READ: query { "select sealed from key_checks where id = 1" }
-    ADD: query { "insert into key_checks (id, sealed) values (1, $1) on conflict do nothing" }
+    ADD: insert(key_checks) { id: Int, sealed: Bytes }
+}
+
+/// Keeps the value; of two programs the second is refused.
+pub fn add(sealed: Vec<u8>) -> Step {
+    Step::insert(ADD { id: 1.into(), sealed: sealed.into() })
 }
 
 impl Store {
@@ -14,10 +20,5 @@ impl Store {
             .await?
             .map(|row| row.reader("key_checks").bytes("sealed"))
             .transpose()
-    }
-
-    /// Keeps the value if there is none yet; the first of two programs wins.
-    pub async fn add_key_check(&self, sealed: Vec<u8>) -> Result<(), StoreError> {
-        self.write(&ADD, vec![sealed.into()]).await.map(drop)
     }
 }

@@ -60,7 +60,9 @@ pub async fn open_app(database: &TestDatabase, folder: &Path) -> App {
         ("TILLBELL_SECRET__KEY_FILE".to_owned(), folder.join("test.key").display().to_string()),
     ];
     let config = Config::load("", environment.into_iter()).unwrap();
-    App::open(config, &StoreOptions::command(database.url())).await.unwrap()
+    let app = App::open(config, &StoreOptions::command(database.url())).await.unwrap();
+    app.prepare().await.unwrap();
+    app
 }
 
 impl<'a> Desk<'a> {

@@ -119,7 +119,7 @@ impl TestApp {
         open(&self.database, &self.folder, self.clock.clone(), 2, &self.settings, messenger).await
     }
 
-    /// Where the key is that seals this world's secrets.
+    /// The root key of this world's secrets.
     pub fn key_file(&self) -> std::path::PathBuf {
         self.folder.path().join("test.key")
     }
@@ -340,5 +340,6 @@ async fn open(
         StoreOptions { readers: 3, writers: 3, id_block: 64, ..StoreOptions::service(database.url()) };
     let mut app = App::open_with(config, &options, clock, Arc::new(SeededRandom::new(seed))).await.unwrap();
     app.messenger = messenger.unwrap_or(app.messenger);
+    app.prepare().await.unwrap();
     Arc::new(app)
 }

@@ -7,6 +7,7 @@ use tillbell::domain::payout::PayoutStatus;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::MemberRole;
 use tillbell::ops::alerts::reverse::ReverseRefused;
+use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::notices::alarms::alarms_since;
 use tillbell::ops::payouts::end::{Outcome, mark_payout};
 use tillbell::ops::payouts::request::PayoutRow;
@@ -297,5 +298,29 @@ on_both! {
             let status = t.app.store.payout(row.payout.id).await.unwrap().unwrap().payout.status;
             assert_eq!(status == PayoutStatus::Pending, when == "pending", "no payout is paid by it");
         }
+    }
+
+    async fn a_reference_that_a_cut_narration_may_hide_pays_no_payout_out_by_itself(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        paid_by_hand(&t, row.payout.id).await;
+        // What its payer typed goes on behind the end of what the bank shows.
+        for (end, is_seen) in [(&row.payout.code[..10], true), ("", false)] {
+            let payment = t.create(&shop, 4_000, "Sani Lawal").await;
+            t.advance(LATER);
+            let at = t.app.now() - Span::seconds(20);
+            let mut taken = t.taken(&Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text(), true);
+            taken.facts.narration = Some(format!("FIP:GTB/SANI LAWAL/xxxxxxxxxxxxxx{end}"));
+            taken.facts.narration_cut = true;
+            let credit = take_alert(&t.app, &taken).await.unwrap();
+            assert_eq!(credit.status == AlertStatus::Review, is_seen, "{credit:?}");
+            if is_seen {
+                approve_on(&t.app, credit.alert_id, &payment, Some("he is known")).await.unwrap();
+            }
+        }
+        t.advance(LATER);
+        let before = unclear(&t).await.len();
+        t.ingest(&debit(&t, 4_000, &format!("xxxxxxxxxxxxxx{}", row.payout.code))).await;
+        let told = alarms_since(&t.app, START).await.unwrap();
+        assert!(unclear(&t).await.len() > before || told.iter().any(|one| one.kind == NoticeKind::MoneyTakenBack), "{told:?}");
     }
 }

@@ -19,6 +19,8 @@ const SMALL: &[(&str, usize)] = &[
     ("counters", 0), // as the migrations made it
     ("holds", 0),    // four kinds at most, and none as a rule
     ("key_checks", 0),
+    ("data_keys", 3), // one more at a rotation, and after a week one less
+    ("wrapped_keys", 3),
     ("figure_places", 0),
     ("schema_migrations", 0),
     ("mailboxes", 10),
@@ -34,6 +36,8 @@ const SMALL: &[(&str, usize)] = &[
 /// Columns that may not hold just anything, `table.column` or the column alone, with what row `n` holds.
 const VALUES: &[(&str, &str)] = &[
     ("mode", "'live'"),
+    ("data_keys.purpose", "'seal'"),
+    ("data_keys.pass", "1"),
     ("side", "'credit'"),
     ("tier", "1"),
     ("pin_version", "0"),

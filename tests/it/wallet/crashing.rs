@@ -74,6 +74,7 @@ fn child() {
         let options = StoreOptions { readers: 2, writers: 2, id_block: 64, ..StoreOptions::service(url) };
         let seed = u64::from(std::process::id());
         let app = App::open_with(config, &options, clock, Arc::new(SeededRandom::new(seed))).await.unwrap();
+        app.prepare().await.unwrap();
         let app = Arc::new(app);
         match act {
             ["confirm", link, pin] => drop(confirm(&app, link, pin, None).await.unwrap()),

@@ -44,6 +44,7 @@ on_both! {
         let text = format!("[database]\nurl = {:?}\n[secret]\nkey_file = {:?}\n", db.url(), desk.path().join("test.key"));
         let config = tillbell::config::Config::load(&text, std::iter::empty()).unwrap();
         let app = tillbell::app::App::open(config, &tillbell::store::StoreOptions::command(db.url())).await.unwrap();
+        app.prepare().await.unwrap();
         ensure(&app, &tillbell::domain::phone::Phone::parse(PHONE).unwrap()).await.unwrap();
         drop(app);
         let credited = desk.json_text(&["wallet", "credit", "0803 555 0142", "2500.50", "--reason", "goodwill", "--ref", "R-1"]);
