@@ -8,15 +8,20 @@ use tillbell::app::{App, StartError, StoreOptions};
 use tillbell::clock::SeededRandom;
 use tillbell::config::{Config, Secret};
 use tillbell::domain::time::Span;
+use tillbell::domain::user::MemberRole;
 use tillbell::ops::data_keys::reseal::{Progress, SECOND_PASS_AFTER, step};
 use tillbell::ops::data_keys::{KNOWN_WITHIN, KeysRefused, add_root, drop_other_roots, rotate, standing};
 use tillbell::ops::payments::create::{Created, create_payment};
+use tillbell::ops::people::links::forgot;
+use tillbell::ops::people::users::{Place, add_user};
 use tillbell::store::tables::sealed::SEALED;
 use tillbell::vault::Vault;
 
 use crate::audits::by_hand;
 use crate::harness::app::TestApp;
 use crate::harness::databases::{Engine, connect};
+use crate::payouts::world::{GIVEN, ready_account};
+use crate::people::PASSWORD;
 use crate::wallet::world::{World, token};
 
 const STEPS_MAX: usize = 100;
@@ -57,9 +62,17 @@ async fn pass(app: &App) -> i64 {
     panic!("the pass does not end")
 }
 
-/// A wallet with a PIN, messages, a payment with a bank verification number, and a secret for webhooks.
+/// A wallet with a PIN, messages, mails that have yet to go, a payment with a bank verification number, and a secret for webhooks.
 async fn filled(db: crate::harness::databases::TestDatabase) -> (World, String) {
-    let w = World::start(db).await;
+    let w = World::with(
+        db,
+        "[server]\ndev = true\n[notify]\nsmtp_url = \"smtp://127.0.0.1:9\"\nfrom = \"till@till.example\"\n",
+    )
+    .await;
+    let place = Place::Member(w.shop.id, MemberRole::Owner);
+    let added = add_user(&w.t.app, "ada", "ada@kudu.example", place, Some(PASSWORD)).await.unwrap().unwrap();
+    ready_account(&w.t, &w.shop, added.user.id, &GIVEN).await;
+    forgot(&w.t.app, "ada@kudu.example", "127.0.0.1").await.unwrap().unwrap();
     let (started, link) = w.ready(10_000, 500).await;
     assert_eq!(token(&started), link);
     w.t.account("9120000104").await;

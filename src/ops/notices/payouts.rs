@@ -43,9 +43,8 @@ pub(in crate::ops) async fn account_changed(
     business_id: i64,
     body: &str,
 ) -> Result<Vec<Step>, OpError> {
-    // One whose password is being reset at this moment as well; not an address that another owner typed and nobody proved.
-    let is_owner =
-        |member: &Member| member.role == MemberRole::Owner && (member.has_begun || member.is_vouched);
+    // Also one who was invited and has not answered yet, or whose password is being reset at this moment.
+    let is_owner = |member: &Member| member.role == MemberRole::Owner;
     let to = emails(app, business_id, is_owner, OWNERS_MAX).await?;
     let body = format!(
         "{body} If no owner did this, remove the account or add it again, cancel payouts that go to it, and set a new \

@@ -39,7 +39,7 @@ statements! {
     RESEAL_TEXT: query { write!("messages", "text", "") }
     SEALED_BVNS: query { read!("payments", "bvn", "cast(null as bytea)") }
     RESEAL_BVN: query { write!("payments", "bvn", "") }
-    SEALED_MAILS: query { read!("outgoing_mails", "body", "cast(null as bytea)") }
+    SEALED_MAILS: query { read!("outgoing_mails", "case when kind = 'text' then body end", "cast(null as bytea)") }
     RESEAL_MAIL: query { write!("outgoing_mails", "body", "") }
 }
 

@@ -60,7 +60,7 @@ statements! {
          where m.user_id >= $1 and m.user_id <= $2 order by m.user_id, m.business_id limit $3"
     }
     MEMBERS: query {
-        "select m.user_id, m.role, m.created_at, u.email, u.disabled_at, case when u.password is null then 0 else 1 end as is_set, u.is_vouched \
+        "select m.user_id, m.role, m.created_at, u.email, u.disabled_at, case when u.password is null then 0 else 1 end as is_set \
          from members m join users u on u.id = m.user_id where m.business_id = $1 order by m.user_id limit $2"
     }
 
@@ -118,8 +118,6 @@ pub struct Member {
     pub is_disabled: bool,
     /// Has set a password.
     pub has_begun: bool,
-    /// A mail proved the address, or the operator gave it.
-    pub is_vouched: bool,
 }
 
 /// Which users a list shows.
@@ -355,7 +353,6 @@ impl Store {
                 since: r.time("created_at")?,
                 is_disabled: r.opt_time("disabled_at")?.is_some(),
                 has_begun: r.flag("is_set")?,
-                is_vouched: r.flag("is_vouched")?,
             })
         };
         rows.into_iter().map(member).collect()

@@ -69,8 +69,7 @@ pub const WALLET: &[&str] = &[
 const PAYOUTS: &[&str] =
     &["payout_account_too_new", "payout_being_paid", "payout_finished", "payout_not_found"];
 /// Those of checkout links, events and test mode, too.
-const ELSEWHERE: &str =
-    "checkout_not_found event_not_found event_superseded event_too_old no_webhook_url live_key_required test_key_required";
+const ELSEWHERE: &str = "checkout_not_found event_not_found event_superseded event_too_old no_webhook_url live_key_required test_key_required";
 pub const WHATSAPP: &[&str] = &["notice_invalid", "service_busy", "signature_wrong", "verify_token_wrong"];
 /// Codes that no test over HTTP can bring about, and why.
 const NOT_DRIVEN: &[(&str, &str)] = &[

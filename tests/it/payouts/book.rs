@@ -13,7 +13,9 @@ use tillbell::ops::payouts::accounts::{
 use tillbell::ops::payouts::end::{EndRefusal, Marked, Marking, Outcome, Seat, cancel_payout, mark_payout};
 use tillbell::ops::payouts::export::export_payouts;
 use tillbell::ops::payouts::request::{Actor, PayoutRefusal, PayoutRequest, request_payout};
+use tillbell::ops::people::invite::invite_member;
 use tillbell::ops::people::members::remove_member;
+use tillbell::ops::people::users::reset_user;
 
 use super::world::{GIVEN, OWNER, ask_for, funded, member, ready_account, standing};
 use crate::audits::{by_hand, violations};
@@ -193,6 +195,35 @@ on_both! {
         assert!(remove_payout_account(&t.app, &of(owner), account.id).await.unwrap().is_none(), "once");
         let again = add_payout_account(&t.app, &of(owner), &GIVEN).await.unwrap().unwrap();
         assert_eq!(again.usable_at, t.app.now() + Span::hours(24), "it waits anew");
+    }
+
+    async fn every_owner_hears_of_an_account_also_one_whose_password_is_reset(db: TestDatabase) {
+        let mails = "[server]\ndev = true\n[notify]\nsmtp_url = \"smtp://127.0.0.1:9\"\nfrom = \"till@kudu.example\"\n";
+        let t = TestApp::start_with(db, mails).await;
+        let shop = t.merchant("adire.example").await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        let mut expected = vec![OWNER.to_owned()];
+        for n in 0..22 {
+            let email = format!("owner{n:02}@kudu.example");
+            member(&t, &shop, &email, MemberRole::Owner).await;
+            expected.push(email);
+        }
+        let reset = member(&t, &shop, "reset@kudu.example", MemberRole::Owner).await;
+        reset_user(&t.app, "ada", reset).await.unwrap().unwrap();
+        expected.push("reset@kudu.example".into());
+        member(&t, &shop, "fin@kudu.example", MemberRole::Finance).await;
+        // And one who was invited and has not answered yet.
+        expected.push("new@kudu.example".into());
+        invite_member(&t.app, OWNER, shop.id, "new@kudu.example", MemberRole::Owner).await.unwrap().unwrap();
+        add_payout_account(&t.app, &Owner { business_id: shop.id, user_id: owner, email: OWNER }, &GIVEN).await.unwrap().unwrap();
+        let mut told = Vec::new();
+        for id in 1..200 {
+            let mail = t.app.store.mail_to_send(id).await.unwrap();
+            told.extend(mail.filter(|mail| mail.subject == "A payout account has changed").map(|mail| mail.to));
+        }
+        told.sort();
+        expected.sort();
+        assert_eq!(told, expected);
     }
 
     async fn who_was_removed_asks_and_cancels_no_more_and_keeps_the_name(db: TestDatabase) {

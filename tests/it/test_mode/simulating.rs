@@ -56,6 +56,31 @@ on_both! {
         w.audited().await;
     }
 
+    async fn a_name_with_marks_behind_its_letters_is_read_from_every_layout(db: TestDatabase) {
+        let w = World::new(db).await;
+        for (n, bank) in ["", "gtbank", "firstbank", "uba", "opay"].iter().enumerate() {
+            for (m, name) in ["Ad\u{e9}b\u{e1}y\u{1ecd}\u{300} \u{1ecc}l\u{e1}", "Ade\u{301}ba\u{301}yo\u{323}\u{300} O\u{323}la\u{301}"].iter().enumerate() {
+                let payment = w.payment(7_000 + 900 * n as i64 + 300 * m as i64, name).await;
+                let told = if bank.is_empty() { json!({}) } else { json!({ "bank": bank }) };
+                let done = w.simulated(&with(exact(&payment), told)).await;
+                assert_eq!(done["outcome"], "matched", "{bank} {name}: {done}");
+            }
+        }
+    }
+
+    async fn an_event_without_a_url_is_not_said_to_be_sent_again(db: TestDatabase) {
+        let w = World::new(db).await;
+        let body = json!({ "amount": "5000", "payer_name": "Bisi Lawal", "fname": "Bisi", "lname": "Lawal" });
+        let reply = w.server.json("POST", &w.test_key, CREATE, &body.to_string()).await;
+        assert_eq!(reply.status, 201, "{reply:?}");
+        let payment = reply.json()["data"].clone();
+        assert_eq!(w.simulated(&exact(&payment)).await["outcome"], "matched");
+        let events = w.server.get(&w.test_key, "/api/v1/events").await.json();
+        let id = events["data"][0]["id"].as_str().unwrap().to_owned();
+        let again = w.server.json("POST", &w.test_key, &format!("/api/v1/events/{id}/resend"), "{}").await;
+        assert_eq!((again.status, again.json()["code"].as_str().unwrap()), (409, "no_webhook_url"), "{again:?}");
+    }
+
     async fn a_shop_may_be_called_what_it_likes(db: TestDatabase) {
         let w = World::new(db).await;
         let long = "The Honourable Fabrics, Adire, Lace and Ankara Trading Company of Balogun Market and Environs";
