@@ -28,6 +28,7 @@ mod crashes;
 mod crowded;
 mod debit_mails;
 mod events;
+mod failover;
 mod figures;
 mod finding;
 mod fished;

@@ -1,12 +1,12 @@
 //! docs/backup-postgresql.md is true: its lines are run on a server of their own, in their order, and what was acknowledged is there
 //! afterwards, or up to the moment that was asked for.
 
-use std::net::TcpListener;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::Output;
 
 use serde_json::Value;
+
+use crate::harness::own_postgres::{OwnPostgres, blocks_of, free_port};
 
 const PAGE: &str = include_str!("../../../docs/backup-postgresql.md");
 /// What the page says where a moment is to be chosen.
@@ -33,9 +33,7 @@ const STEPS: usize = Step::Resume as usize + 1;
 
 /// A server of its own, whose commands are the page's.
 struct Guide {
-    folder: tempfile::TempDir,
-    /// Who runs the server: it refuses to be root.
-    user: Option<String>,
+    server: OwnPostgres,
     port: u16,
     blocks: Vec<&'static str>,
 }
@@ -46,87 +44,33 @@ impl Drop for Guide {
     }
 }
 
-fn output_of(command: &str, arguments: &[&str]) -> String {
-    let output = Command::new(command).args(arguments).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
 impl Guide {
     fn new() -> Guide {
-        let blocks: Vec<&str> =
-            PAGE.split("```sh\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
-        assert_eq!(blocks.len(), STEPS, "each block of the page is one step here");
-        assert_eq!(PAGE.matches("```").count(), STEPS * 2, "every fence holds lines that are run");
-        let folder = tempfile::Builder::new().prefix("tillbell-pg-").tempdir_in("/tmp").unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let user = (output_of("id", &["-u"]) == "0").then(|| "postgres".to_owned());
-        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        if let Some(user) = &user {
-            let id = |what| output_of("id", &[what, user]).parse().unwrap();
-            chown(folder.path(), Some(id("-u")), Some(id("-g"))).unwrap();
-        }
-        // The server's user may not look into the folder of the build.
-        let program = folder.path().join("tillbell");
-        std::fs::copy(env!("CARGO_BIN_EXE_tillbell"), &program).unwrap();
-        let here = Guide { folder, user, port, blocks };
-        here.works("initdb --pgdata=\"$PGDATA\" --auth=trust --no-sync");
-        here.works(&format!(
-            "printf '%s\\n' 'port = {port}' \"listen_addresses = '127.0.0.1'\" \"unix_socket_directories = '{}'\" \
-             >> \"$PGDATA/postgresql.conf\"",
-            here.folder.path().display()
-        ));
-        here.works("pg_ctl start --pgdata=\"$PGDATA\" --wait --log=\"$PGDATA/first.log\"");
+        let here = Guide { server: OwnPostgres::new(), port: free_port(), blocks: blocks_of(PAGE, STEPS) };
+        here.server.make(here.port, &here.places());
         here.works("createuser till && createdb --owner=till till");
         here.tillbell(&["migrate"]);
         here
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.server.path(name)
     }
 
-    /// Runs lines in the page's shell, with what its first block says.
-    fn shell(&self, lines: &str) -> Output {
-        let places = self.blocks[Step::Places as usize]
+    /// What the page's first block says, in this folder.
+    fn places(&self) -> String {
+        self.blocks[Step::Places as usize]
             .replace("/var/lib/postgresql/15/main", &self.path("main").display().to_string())
-            .replace("/var/backups/postgresql", &self.path("kept").display().to_string());
-        let script = format!("set -eu -o pipefail\ncd {}\n{places}\n{lines}\n", self.folder.path().display());
-        let file = self.path("page.sh");
-        std::fs::write(&file, script).unwrap();
-        let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", "120"]);
-        if let Some(user) = &self.user {
-            command.args([
-                "setpriv",
-                "--reuid",
-                user,
-                "--regid",
-                &output_of("id", &["-g", user]),
-                "--clear-groups",
-            ]);
-        }
-        let path = format!("{}:{}", self.folder.path().display(), std::env::var("PATH").unwrap());
-        command
-            .args(["bash", file.to_str().unwrap()])
-            .env_clear()
-            .env("PATH", path)
-            .env("PGHOST", "127.0.0.1")
-            .env("PGPORT", self.port.to_string())
-            .env("PGUSER", self.user.as_deref().unwrap_or(&output_of("id", &["-un"])))
-            .env("TILLBELL_DATABASE__URL", format!("postgres://till@127.0.0.1:{}/till", self.port))
-            .env("TILLBELL_SECRET__KEY_FILE", self.path("till.key"))
-            .env("TILLBELL_SERVER__DEV", "true")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+            .replace("/var/backups/postgresql", &self.path("kept").display().to_string())
+    }
+
+    /// Runs lines in the page's shell.
+    fn shell(&self, lines: &str) -> Output {
+        self.server.shell(self.port, &format!("{}\n{lines}", self.places()))
     }
 
     fn works(&self, lines: &str) -> String {
-        let output = self.shell(lines);
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let log = ["restore.log", "restart.log"].map(|name| read(&self.path("main").join(name)));
-        assert!(output.status.success(), "{lines}\n{out}\n{err}\n{log:?}");
-        out.into_owned()
+        self.server.works(self.port, &format!("{}\n{lines}", self.places()))
     }
 
     fn run(&self, step: Step) -> String {
@@ -156,10 +100,6 @@ impl Guide {
             .trim()
             .to_owned()
     }
-}
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
 }
 
 #[test]

@@ -55,8 +55,14 @@ pub struct TestDatabase {
 }
 
 enum Home {
-    Folder { _folder: tempfile::TempDir },
-    Server { name: String },
+    Folder {
+        _folder: tempfile::TempDir,
+    },
+    Server {
+        name: String,
+    },
+    /// On servers that the test itself runs and ends.
+    Own,
 }
 
 impl TestDatabase {
@@ -96,6 +102,11 @@ impl TestDatabase {
         }
     }
 
+    /// On PostgreSQL servers that the test itself runs and ends.
+    pub fn on_own_servers(url: String) -> TestDatabase {
+        TestDatabase { url, home: Home::Own }
+    }
+
     /// As the configuration key `database.url` takes it: `sqlite:PATH` or `postgres://...`.
     pub fn url(&self) -> &str {
         &self.url
@@ -119,7 +130,7 @@ impl TestDatabase {
     pub fn engine(&self) -> Engine {
         match self.home {
             Home::Folder { .. } => Engine::Sqlite,
-            Home::Server { .. } => Engine::Postgres,
+            Home::Server { .. } | Home::Own => Engine::Postgres,
         }
     }
 }

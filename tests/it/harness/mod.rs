@@ -18,6 +18,7 @@ pub mod logs;
 pub mod mails;
 pub mod mta;
 pub mod name_server;
+pub mod own_postgres;
 pub mod ports;
 pub mod proxy;
 pub mod receiver;
