@@ -21,5 +21,6 @@ create table wrapped_keys (
     -- Which root key, by its fingerprint.
     root text not null,
     wrapped bytea not null,
+    added_at bigint not null,
     primary key (data_key_id, root)
 );

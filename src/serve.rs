@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::alert_reader::{Banks, TemplateError};
-use crate::app::keys::read_keys;
+use crate::app::keys::{KeysProblem, read_keys};
 use crate::app::{App, StartError, check_authorities};
 use crate::config::{Config, SmtpAddress};
 use crate::domain::notice::NoticeKind;
@@ -375,9 +375,7 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
                 if let Err(error) = app.directory.flush().await {
                     warn_of!(app, &error, "the last use of accounts was not stored; retrying");
                 }
-                if let Err(error) = read_keys(&app).await {
-                    warn_of!(app, &error, "the keys of the database were not read; going on with those that are known");
-                }
+                follow_keys(&app, &http).await;
                 if let Err(error) = figures::refused::flush(&app).await {
                     warn_of!(app, &error, "refused requests were not stored; retrying");
                 }
@@ -393,6 +391,28 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
                     raise(&app, NoticeKind::LimitsApart, "redis", body, "/operator").await;
                 }
             }
+        }
+    }
+}
+
+/// Reads the database's keys. Where the root key opens them no more, this node takes no further part.
+async fn follow_keys(app: &App, http: &Http) {
+    match read_keys(app).await {
+        Ok(()) => {}
+        Err(problem @ KeysProblem::Vault(_)) => {
+            http.drain();
+            warn_of!(
+                app,
+                &problem,
+                "ALARM: this node's root key opens the database no more, so it is not ready: restart it with the new one"
+            );
+        }
+        Err(problem) => {
+            warn_of!(
+                app,
+                &problem,
+                "the keys of the database were not read; going on with those that are known"
+            );
         }
     }
 }

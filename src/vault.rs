@@ -9,6 +9,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 use secrecy::{ExposeSecret, SecretString};
@@ -47,6 +48,10 @@ pub enum VaultError {
     TooOpen { path: String },
     #[error("a value cannot be decrypted: was the database used with another key?")]
     WrongKey,
+    #[error(
+        "the keys of the database were not read for an hour, so nothing is encrypted with those that are known"
+    )]
+    Stale,
 }
 
 impl Vault {
@@ -80,7 +85,14 @@ impl Vault {
 
     /// Seals `plain`; `place` names table, row and column.
     pub fn seal(&self, place: &str, plain: &[u8], random: &dyn Random) -> Result<Vec<u8>, VaultError> {
-        self.ring().seal(place, plain, random)
+        let ring = self.ring();
+        // What a node writes that cannot read the keys any more must be under one that is not thrown away yet.
+        if ring.is_stale(Instant::now()) { Err(VaultError::Stale) } else { ring.seal(place, plain, random) }
+    }
+
+    /// How long ago the keys were read; `None`: never.
+    pub fn read_before(&self) -> Option<Duration> {
+        self.ring().read_at().map(|at| at.elapsed())
     }
 
     /// Opens what [`Vault::seal`] made for the same place.
@@ -127,7 +139,7 @@ impl Vault {
 
     /// Goes on with these keys, sealing under one of them. They must hold one of each purpose.
     pub fn take(&self, keys: &[DataKey], sealing: i64) -> Result<(), VaultError> {
-        let ring = Ring::of(keys, sealing).ok_or(VaultError::WrongKey)?;
+        let ring = Ring::of(keys, sealing, Instant::now()).ok_or(VaultError::WrongKey)?;
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
         Ok(())
     }
@@ -200,7 +212,7 @@ fn key_from_file(path: &Path, random: &dyn Random) -> Result<(SecretString, bool
             let mut key = Zeroizing::new([0; KEY_BYTES]);
             random.fill(key.as_mut());
             let text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-            match write_new(path, &text) {
+            match write_new(path, &text, random) {
                 Ok(()) => Ok((text.into(), true)),
                 // Another process made it at the same moment: that one is the key.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -215,10 +227,11 @@ fn key_from_file(path: &Path, random: &dyn Random) -> Result<(SecretString, bool
 }
 
 /// The file appears whole or not at all: written beside, synced, then linked into place.
-fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
-    let beside = path.with_extension(format!("new-{}", std::process::id()));
+fn write_new(path: &Path, text: &str, random: &dyn Random) -> std::io::Result<()> {
+    // Nobody knows this name before, to have such a file there already.
+    let beside = path.with_extension(format!("new-{:016x}", random.next_u64()));
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&beside)?;

@@ -1,11 +1,16 @@
 //! Which keys this process seals and opens values with: read from the database, and made there once.
 
+use std::time::Duration;
+
 use super::{App, KEY_CHECK, StartError};
 use crate::store::tables::data_keys::{self, DataKeyRow, FIRST};
 use crate::store::tables::key_check;
 use crate::store::{Applied, StoreError};
 use crate::vault::ring::{DataKey, KeyPurpose};
 use crate::vault::{Vault, VaultError};
+
+/// A new key seals half a minute after it was made.
+const OLD_AFTER: Duration = Duration::from_secs(5);
 
 /// Why the keys of the database are not at hand.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +39,14 @@ pub async fn read_keys(app: &App) -> Result<(), KeysProblem> {
     // The first one seals also where this machine's clock is behind.
     let sealing = due.or(seals.clone().next()).map_or(0, |row| row.id);
     Ok(app.vault.take(&keys, sealing)?)
+}
+
+/// Reads them again where that is some seconds ago: for commands that work for long, and have nobody who does it every second.
+pub async fn read_keys_if_old(app: &App) -> Result<(), KeysProblem> {
+    match app.vault.read_before() {
+        Some(before) if before > OLD_AFTER => read_keys(app).await,
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Makes the keys of a database that has none yet. A new database gets fresh ones; in one of before the root key itself has

@@ -14,6 +14,7 @@ use crate::config::{Secret, TlsFiles};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::weburl::parse_operator_url;
 use crate::mail_intake::imap;
+use crate::ops::data_keys::standing;
 use crate::ops::holds;
 use crate::outbound::mailer::Mailer;
 use crate::outbound::txt::{Answer, TxtRecords};
@@ -94,6 +95,7 @@ impl Finding {
 pub(super) async fn run(desk: &Desk) -> anyhow::Result<ExitCode> {
     let mut found = configuration(desk);
     found.extend(within("database", database(desk)).await);
+    found.extend(within("keys", keys(desk)).await);
     found.push(disk(desk));
     found.push(clock());
     found.extend(within("name servers", name_servers(desk)).await);
@@ -125,6 +127,20 @@ async fn within(what: &str, check: impl Future<Output = Vec<Finding>>) -> Vec<Fi
         vec![Finding::new(what, State::Failed, found, "Look whether the network and the other side work.")]
     };
     tokio::time::timeout(WITHIN, check).await.unwrap_or_else(|_| late())
+}
+
+/// Two root keys are a change that somebody has begun. What else is wrong with the key, the database's check tells.
+async fn keys(desk: &Desk) -> Vec<Finding> {
+    let Ok(app) = desk.open().await else { return Vec::new() };
+    match standing(&app).await {
+        Ok(Some(keys)) if keys.roots.len() > 1 => vec![Finding::new(
+            "root key",
+            State::Warning,
+            format!("two root keys open the database: {}", keys.roots.join(", ")),
+            "Restart every node with the new one, then run tillbell key rotate --finish.",
+        )],
+        Ok(_) | Err(_) => Vec::new(),
+    }
 }
 
 fn configuration(desk: &Desk) -> Vec<Finding> {

@@ -12,7 +12,7 @@ use super::print::{self, Object};
 use crate::app::App;
 use crate::config::Secret;
 use crate::ops::data_keys::reseal::{self, Progress, ROWS};
-use crate::ops::data_keys::{self, Standing};
+use crate::ops::data_keys::{self, KeysRefused, Standing, Stays};
 use crate::vault::Vault;
 
 const OLDER: &str = "the database has no keys of its own yet; run tillbell migrate";
@@ -34,6 +34,9 @@ pub(super) struct RotateArgs {
     /// End the use of the root key of before, when every node runs with the new one
     #[arg(long)]
     finish: bool,
+    /// Take the new root key back instead, when every node runs with the one of before
+    #[arg(long)]
+    undo: bool,
 }
 
 pub(super) async fn run(args: &RotateArgs, app: &App, desk: &Desk) -> anyhow::Result<()> {
@@ -44,10 +47,15 @@ pub(super) async fn run(args: &RotateArgs, app: &App, desk: &Desk) -> anyhow::Re
         return add_root(file, app, desk).await;
     }
     if args.finish {
-        data_keys::drop_other_roots(app, &desk.operator).await??;
+        data_keys::drop_other_roots(app, Stays::New, &desk.operator).await??;
         print::note(
-            "the root key of before opens this database no more; keep it as long as backups made under it",
+            "the root key of before opens this database no more; keep it as long as backups made under it, and run tillbell key \
+             rotate now",
         );
+        return told(app, desk).await;
+    }
+    if args.undo {
+        data_keys::drop_other_roots(app, Stays::Before, &desk.operator).await??;
         return told(app, desk).await;
     }
     let key = data_keys::rotate(app, &desk.operator).await??;
@@ -88,12 +96,14 @@ async fn follow(app: &App) -> anyhow::Result<()> {
 
 async fn add_root(file: &std::path::Path, app: &App, desk: &Desk) -> anyhow::Result<()> {
     let root = Vault::open(&Secret::File(file.to_owned()), app.random.as_ref())?;
-    match data_keys::add_root(app, &root, &desk.operator).await {
-        Ok(Ok(())) => {}
-        refused => {
+    match data_keys::add_root(app, &root, &desk.operator).await? {
+        Ok(()) => {}
+        // Nothing was changed. Where that is not known, the file may be the key of the database.
+        Err(refused @ (KeysRefused::TwoRoots | KeysRefused::SameRoot)) => {
             root.withdraw();
-            refused??;
+            bail!(refused);
         }
+        Err(refused) => bail!(refused),
     }
     let used = match &desk.config.secret {
         Secret::Key(_) => "give its content to every node as secret.key".to_owned(),

@@ -1,13 +1,13 @@
 //! Names in what a payer typed beside his own. Whether a payment bears one is the name rule's to say.
 
-use super::name::fold;
+use unicode_normalization::char::is_combining_mark;
+
+use super::name::{fold, is_deleted};
 
 /// Words that make a name.
 const WORDS_MIN: usize = 2;
-/// Letters of a word that a bank cut off, so that it still tells somebody.
-const STUMP_MIN: usize = 3;
 /// Words that banks write around names, and payers around whom they pay for. None of them is a part of a name here.
-const FORMS: [&str; 164] = [
+const FORMS: [&str; 168] = [
     "ACCESS",
     "ACCOUNT",
     "AIRTIME",
@@ -76,7 +76,9 @@ const FORMS: [&str; 164] = [
     "INWARD",
     "JAIZ",
     "JUST",
+    "KBL",
     "KEYSTONE",
+    "KIP",
     "KUDA",
     "LIMITED",
     "LOCAL",
@@ -148,6 +150,7 @@ const FORMS: [&str; 164] = [
     "TF",
     "THE",
     "TITAN",
+    "TMTR",
     "TNF",
     "TO",
     "TRANSACTION",
@@ -168,13 +171,14 @@ const FORMS: [&str; 164] = [
     "WAS",
     "WEB",
     "WEMA",
+    "WPGTID",
     "YOU",
     "YOUR",
     "ZENITH",
     "ZIB",
 ];
 /// Of these the ones by which people are called as well: beside a single other word they are a part of a name.
-const GIVEN: [&str; 5] = ["ACCESS", "FIDELITY", "STERLING", "UNION", "ZENITH"];
+const GIVEN: [&str; 7] = ["ACCESS", "FIDELITY", "MONEY", "STERLING", "TAJ", "UNION", "UTO"];
 /// Names that are looked for in one narration, and words of each.
 const NARRATED_MAX: usize = 8;
 const NARRATED_WORDS: usize = 8;
@@ -192,7 +196,7 @@ impl Narrated {
     /// Whether a payment's name begins like one whose end is missing: two words of it stand here, of which the last may be a stump.
     pub fn begins(&self, expected: &str) -> bool {
         let (expected, mut told) = (fold(expected), self.text.split(' ').collect::<Vec<_>>());
-        let Some(stump) = told.pop().filter(|stump| self.is_cut && stump.len() >= STUMP_MIN) else {
+        let Some(stump) = told.pop().filter(|stump| self.is_cut && !stump.is_empty()) else {
             return false;
         };
         let expected: Vec<&str> = expected.split(' ').collect();
@@ -203,15 +207,21 @@ impl Narrated {
 
 /// Names that may stand in the narration of a credit: a payer writes whose order he pays, and who collects money for others for
 /// whom he sends it. What stands between two signs is one, without the words of banks' forms and without the payer's own name; a
-/// single word is one with its neighbour (`UMEADI, NGOZI`), and alone it is anybody's.
+/// single word is one with its neighbour (`UMEADI, NGOZI`), whatever stands between that is no word, and alone it is anybody's.
 pub fn narrated_names(narration: &str, payer: &str, is_cut: bool) -> Vec<Narrated> {
     let payer = fold(payer);
     let payer: Vec<&str> = payer.split(' ').collect();
-    let pieces: Vec<String> = narration
-        .split(|c: char| !c.is_alphanumeric() && !c.is_whitespace() && !"'.".contains(c))
-        .map(fold)
-        .collect();
-    let pieces: Vec<Vec<&str>> = pieces.iter().map(|piece| words_of(piece, &payer)).collect();
+    let letters = narration.replace(char::is_numeric, " ");
+    let parts = |c: char| {
+        !c.is_alphabetic() && !c.is_whitespace() && c != '.' && !is_combining_mark(c) && !is_deleted(c)
+    };
+    let pieces: Vec<String> = letters.split(parts).map(fold).collect();
+    let end = pieces.len().saturating_sub(1);
+    let mut pieces: Vec<Vec<&str>> =
+        pieces.iter().enumerate().map(|(at, piece)| words_of(piece, &payer, is_cut && at == end)).collect();
+    // Nothing is missing of a word behind which other signs stand.
+    let is_cut = is_cut && pieces.last().is_some_and(|words| !words.is_empty());
+    pieces.retain(|words| !words.is_empty());
     let last = pieces.len().saturating_sub(1);
     let mut names: Vec<Narrated> = Vec::new();
     let mut add = |words: &[&str], is_cut: bool| {
@@ -233,7 +243,7 @@ pub fn narrated_names(narration: &str, payer: &str, is_cut: bool) -> Vec<Narrate
     for (at, two) in pieces.windows(2).enumerate() {
         let [one, next] = two else { continue };
         let is_cut = is_cut && at + 1 == last;
-        if !one.is_empty() && !next.is_empty() && (one.len() == 1 || next.len() == 1) {
+        if one.len() == 1 || next.len() == 1 {
             let one = &one[one.len().saturating_sub(NARRATED_WORDS / 2)..];
             let next = &next[..next.len().min(NARRATED_WORDS / 2)];
             add(&[one, next].concat(), is_cut);
@@ -247,9 +257,12 @@ pub fn narrated_names(narration: &str, payer: &str, is_cut: bool) -> Vec<Narrate
     names
 }
 
-/// The words of a piece that may be a name; none where it is the payer's own.
-fn words_of<'a>(piece: &'a str, payer: &[&str]) -> Vec<&'a str> {
-    let letters = |word: &&str| word.len() > 1 && word.chars().all(char::is_alphabetic);
+/// The words of a piece that may be a name; none where it is the payer's own. A single letter is one if the rest of it is missing.
+fn words_of<'a>(piece: &'a str, payer: &[&str], is_cut: bool) -> Vec<&'a str> {
+    let last = piece.split(' ').next_back().filter(|_| is_cut);
+    let letters = |word: &&str| {
+        (word.len() > 1 || last == Some(*word)) && word.chars().all(char::is_alphabetic) && !word.is_empty()
+    };
     let all: Vec<&str> = piece.split(' ').filter(letters).collect();
     let mut words: Vec<&str> = all.iter().copied().filter(|word| !FORMS.contains(word)).collect();
     if words.len() == 1 {
@@ -272,7 +285,10 @@ mod tests {
     #[test]
     fn pieces_of_two_words_and_more_may_be_names() {
         assert_eq!(names("NIP/OPAY/SANI LAWAL/for Mrs Ngozi Umeadi"), ["MRS NGOZI UMEADI"]);
-        assert_eq!(names("100004260303101958000111222333-ORDER OF NGOZI-OPAY-SANI YUSUF"), ["SANI YUSUF"]);
+        assert_eq!(
+            names("100004260303101958000111222333-ORDER OF NGOZI-OPAY-SANI YUSUF"),
+            ["SANI YUSUF", "NGOZI SANI YUSUF"]
+        );
         assert_eq!(names("Transfer From/Nip Opay/INV 12"), Vec::<String>::new());
         // Each part of a long one, and two words that stand where one ends are in the next.
         let long = names("ADA BOLA CHIDI DAYO EMEKA FEMI GARBA HALIMA IFEOMA JOHN");
@@ -288,13 +304,25 @@ mod tests {
 
     #[test]
     fn a_single_word_is_a_name_with_its_neighbour() {
-        for typed in ["UMEADI, NGOZI", "UMEADI-NGOZI", "NIP/UMEADI/NGOZI", "SANI LAWAL/UMEADI_NGOZI"] {
+        for typed in [
+            "UMEADI, NGOZI",
+            "UMEADI-NGOZI",
+            "NIP/UMEADI/NGOZI",
+            "SANI LAWAL/UMEADI_NGOZI",
+            "UMEADI, (NGOZI)",
+            "UMEADI//NGOZI",
+            "\"UMEADI\" \"NGOZI\"",
+            "UMEADI/0803/NGOZI",
+            "UMEADI/AND/NGOZI",
+            "UMEADI/#/A/NGOZI",
+            "INV12UMEADI NGOZI08031234567",
+            "UMEA\u{301}DI NGO`ZI",
+        ] {
             assert_eq!(names(typed), ["UMEADI NGOZI"], "{typed}");
         }
         assert_eq!(names("UMEADI, NGOZI ADA"), ["NGOZI ADA", "UMEADI NGOZI ADA"]);
         assert_eq!(names("ADA/NGOZI/UMEADI"), ["ADA NGOZI", "NGOZI UMEADI", "ADA NGOZI UMEADI"]);
-        // Not over a word of the bank's, nor with the payer's own name.
-        assert_eq!(names("UMEADI/OPAY/NGOZI"), Vec::<String>::new());
+        // Not with the payer's own name.
         assert_eq!(names("SANI LAWAL/RENT"), Vec::<String>::new());
     }
 
@@ -303,6 +331,7 @@ mod tests {
         assert_eq!(names("NIP/FIDELITY OKAFOR"), ["FIDELITY OKAFOR"]);
         assert_eq!(names("NIP FROM FIDELITY BANK OKAFOR CHIKE"), ["OKAFOR CHIKE"]);
         assert_eq!(names("UNION BANK/STERLING"), Vec::<String>::new());
+        assert_eq!(names("KIP ZENITH/TRF"), Vec::<String>::new());
     }
 
     #[test]
@@ -314,7 +343,12 @@ mod tests {
         for other in ["Ngozi Umahi", "Umeadi Umeadi", "Ada Umeadi", "Ngozi", "Umea"] {
             assert!(!one[0].begins(other), "{other}");
         }
-        assert!(!cut("NGOZI UM")[0].begins("Ngozi Umeadi"), "too little is left");
+        assert!(cut("NGOZI UM")[0].begins("Ngozi Umeadi") && !cut("NGOZI UM")[0].begins("Ngozi Obi"));
+        assert_eq!(
+            cut("NGOZI UMEA/"),
+            narrated_names("NGOZI UMEA", "SANI LAWAL", false),
+            "a sign stands behind it"
+        );
         assert!(cut("UMEADI/NGOZ")[0].begins("Ngozi Umeadi"));
         // Only what stands at the end.
         let (first, last) = (&cut("NGOZI UMEA/YAU")[0], &cut("NGOZI UMEA/YAU")[1]);

@@ -219,9 +219,15 @@ pub fn codes_in(narration: &str) -> Vec<String> {
     found_in(narration, true)
 }
 
-/// The same, also where more letters follow: a payer may write what a bank cuts off in the mail of the return.
+/// The same, also where more letters follow, or a bank has put a blank in between: a payer may write what the mail of the return
+/// cuts off, or writes whole.
 pub fn codes_begun_in(narration: &str) -> Vec<String> {
-    found_in(narration, false)
+    let mut found = found_in(narration, false);
+    let joined: String = narration.split_whitespace().collect();
+    found.extend(found_in(&joined, false));
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Whether a narration whose end is missing may have held one there.
@@ -343,6 +349,8 @@ mod tests {
         for whole in ["PAYOUT", "WEEKLY PAYOUTS", &code[..8], &code, "PAYOUT OF MAY", "PAYOUT01IO"] {
             assert!(!may_end_in_a_code(whole), "{whole}");
         }
+        let spaced = format!("{} {}", &code[..10], &code[10..]);
+        assert_eq!((codes_begun_in(&spaced), codes_in(&spaced)), (vec![code.clone()], Vec::new()));
         let other = payout_code(9);
         assert_eq!(codes_in(&format!("{code},{other}")), [code.clone(), other]);
         assert_ne!(payout_code(1 << 59), payout_code(0), "all 60 bits count");

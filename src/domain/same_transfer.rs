@@ -334,10 +334,13 @@ pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
         let is_cut = at == 0 && told_by.facts.narration_cut;
         let typed = fold(typed);
         let told: Vec<&str> = typed.split(' ').collect();
-        let begun = told.last().filter(|last| is_cut && last.len() >= WORD_MIN);
-        let agrees = |word: &str| told.contains(&word) || begun.is_some_and(|begun| word.starts_with(begun));
-        let agreeing = words.iter().filter(|word| agrees(word)).count();
-        agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
+        let agreeing = words.iter().filter(|word| told.contains(word)).count();
+        // The rest of a name that a bank has cut off stood behind: its last word is one of the name, or begins as one.
+        let begun = told.last().filter(|_| is_cut);
+        let goes_on = begun.is_some_and(|begun| {
+            words.iter().any(|word| word.starts_with(begun)) && (agreeing > 0 || begun.len() >= WORD_MIN)
+        });
+        agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0 || goes_on
     })
 }
 

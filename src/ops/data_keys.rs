@@ -32,6 +32,14 @@ pub enum KeysRefused {
     OneRoot,
     #[error("that is the root key in use")]
     SameRoot,
+    #[error(
+        "the configuration names the root key of before, {own}; the new one is {new}. Finish with the new one in the configuration,          on every node, or take it back with tillbell key rotate --undo"
+    )]
+    OlderRoot { own: String, new: String },
+    #[error(
+        "the configuration names the new root key, {0}: put the one of before back on every node, then take the new one back"
+    )]
+    NewerRoot(String),
     #[error("somebody else changed the keys at this moment; look with tillbell key rotate --status")]
     Raced,
 }
@@ -63,10 +71,14 @@ pub async fn rotate(app: &App, operator: &str) -> Result<Result<DataKeyRow, Keys
         return Ok(Err(KeysRefused::TwoRoots));
     }
     let newest = all.iter().rfind(|key| key.purpose == KeyPurpose::Seal);
-    if let Some(newest) = newest.filter(|newest| newest.pass == 1 && newest.pass_ended.is_none()) {
+    let now = app.now();
+    // One that was made by a clock that was wrong would stand in the way for as long.
+    let is_under_way = |newest: &&DataKeyRow| {
+        newest.pass == 1 && newest.pass_ended.is_none() && newest.seals_from <= now + KNOWN_WITHIN
+    };
+    if let Some(newest) = newest.filter(is_under_way) {
         return Ok(Err(KeysRefused::UnderWay(newest.made_at)));
     }
-    let now = app.now();
     let id = all.last().map_or(FIRST, |key| key.id) + 1;
     let key = Vault::fresh_key(id, KeyPurpose::Seal, app.random.as_ref());
     let wrapped = app.vault.wrap(&key, app.random.as_ref())?;
@@ -96,7 +108,7 @@ pub async fn add_root(app: &App, root: &Vault, operator: &str) -> Result<Result<
     let mut unit = app.store.unit(0).await?.step(data_keys::moved(&first));
     for (id, purpose, wrapped) in app.store.wrapped_keys(&own).await? {
         let key = app.vault.unwrap(id, purpose, &wrapped)?;
-        unit = unit.step(data_keys::wrap(id, &new, root.wrap(&key, app.random.as_ref())?));
+        unit = unit.step(data_keys::wrap(id, &new, root.wrap(&key, app.random.as_ref())?, app.now()));
     }
     let act = app.store.id(IdKind::Act).await?;
     let subject = format!("root key {new} beside {own}");
@@ -104,12 +116,31 @@ pub async fn add_root(app: &App, root: &Vault, operator: &str) -> Result<Result<
     Ok(changed(app.store.apply(unit).await?))
 }
 
-/// From now on the root key in use alone opens the database.
-pub async fn drop_other_roots(app: &App, operator: &str) -> Result<Result<(), KeysRefused>, OpError> {
+/// Which of two root keys stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// Every node runs with it.
+    New,
+    /// The other one was lost, or is not wanted any more.
+    Before,
+}
+
+/// From now on the root key in use alone opens the database: it must be the one that is to stay.
+pub async fn drop_other_roots(
+    app: &App,
+    stays: Stays,
+    operator: &str,
+) -> Result<Result<(), KeysRefused>, OpError> {
     let (first, _) = known(app).await?;
     let own = app.vault.root_fingerprint();
-    if app.store.root_keys().await?.len() < 2 {
-        return Ok(Err(KeysRefused::OneRoot));
+    let roots = app.store.root_keys().await?;
+    let [before, new] = &roots[..] else { return Ok(Err(KeysRefused::OneRoot)) };
+    match stays {
+        Stays::New if own == *before => {
+            return Ok(Err(KeysRefused::OlderRoot { own, new: new.clone() }));
+        }
+        Stays::Before if own == *new => return Ok(Err(KeysRefused::NewerRoot(own))),
+        Stays::New | Stays::Before => {}
     }
     let act = app.store.id(IdKind::Act).await?;
     let subject = format!("root key {own} alone");

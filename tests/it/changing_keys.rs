@@ -10,7 +10,9 @@ use tillbell::config::{Config, Secret};
 use tillbell::domain::time::Span;
 use tillbell::domain::user::MemberRole;
 use tillbell::ops::data_keys::reseal::{Progress, SECOND_PASS_AFTER, step};
-use tillbell::ops::data_keys::{KNOWN_WITHIN, KeysRefused, add_root, drop_other_roots, rotate, standing};
+use tillbell::ops::data_keys::{
+    KNOWN_WITHIN, KeysRefused, Stays, add_root, drop_other_roots, rotate, standing,
+};
 use tillbell::ops::payments::create::{Created, create_payment};
 use tillbell::ops::people::links::forgot;
 use tillbell::ops::people::users::{Place, add_user};
@@ -168,7 +170,7 @@ on_both! {
         let new = Secret::File(t.key_file().with_extension("new"));
         let root = Vault::open(&new, &SeededRandom::new(9)).unwrap();
         assert!(matches!(started(t, &new).await, Err(StartError::OtherKey { .. })), "not before it was added");
-        assert_eq!(drop_other_roots(&t.app, "ada").await.unwrap(), Err(KeysRefused::OneRoot));
+        assert_eq!(drop_other_roots(&t.app, Stays::New, "ada").await.unwrap(), Err(KeysRefused::OneRoot));
         let own = Vault::open(&old, &SeededRandom::new(9)).unwrap();
         assert_eq!(add_root(&t.app, &own, "ada").await.unwrap(), Err(KeysRefused::SameRoot));
         add_root(&t.app, &root, "ada").await.unwrap().unwrap();
@@ -178,7 +180,15 @@ on_both! {
         let with_new = started(t, &new).await.unwrap();
         let with_old = started(t, &old).await.unwrap();
         assert_eq!((older_values(&with_new).await, older_values(&with_old).await), (0, 0));
-        drop_other_roots(&with_new, "ada").await.unwrap().unwrap();
+        // Who forgot to change the configuration does not throw the new one away; who means to, can.
+        let forgot = drop_other_roots(&with_old, Stays::New, "ada").await.unwrap().unwrap_err();
+        assert!(matches!(forgot, KeysRefused::OlderRoot { .. }), "{forgot}");
+        let wrong = drop_other_roots(&with_new, Stays::Before, "ada").await.unwrap().unwrap_err();
+        assert!(matches!(wrong, KeysRefused::NewerRoot(_)), "{wrong}");
+        drop_other_roots(&with_old, Stays::Before, "ada").await.unwrap().unwrap();
+        assert!(matches!(started(t, &new).await, Err(StartError::OtherKey { .. })), "it was taken back");
+        add_root(&t.app, &root, "ada").await.unwrap().unwrap();
+        drop_other_roots(&with_new, Stays::New, "ada").await.unwrap().unwrap();
         let Err(refused) = started(t, &old).await else { panic!("the old root key opens it") };
         assert!(matches!(refused, StartError::OtherKey { .. }), "{refused}");
         let again = started(t, &new).await.unwrap();

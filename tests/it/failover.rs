@@ -94,6 +94,10 @@ impl Guide {
         self.on(machine, &lines)
     }
 
+    fn ask(&self, question: &str) -> String {
+        format!("psql --dbname=postgres --tuples-only --no-align --command=\"{question}\"")
+    }
+
     fn lost(&self, machine: Machine) {
         let stop = format!("{}\npg_ctl stop --pgdata=\"$PGDATA\" --mode=immediate", self.places(machine));
         self.servers.shell(self.port(machine), &stop);
@@ -150,8 +154,21 @@ async fn the_second_server_has_all_that_was_acknowledged_postgres() {
     });
     let failing = async {
         reached(&answers, BEFORE).await;
+        // The standby stands still: from now on nothing is on both, and nobody may be told that anything is.
+        let receiver = tokio::task::block_in_place(|| {
+            let pid = guide.on(Machine::Two, &guide.ask("select pid from pg_stat_wal_receiver"));
+            guide.on(Machine::Two, &format!("kill -STOP {pid}"));
+            pid
+        });
+        let waiting = guide.ask("select count(*) from pg_stat_activity where wait_event = 'SyncRep'");
+        until("commits wait for the standby", async || {
+            let count = tokio::task::block_in_place(|| guide.on(Machine::One, &waiting));
+            (count.trim().parse::<i64>().unwrap() >= 2).then_some(())
+        })
+        .await;
         tokio::task::block_in_place(|| {
             guide.lost(Machine::One);
+            guide.on(Machine::Two, &format!("kill -CONT {receiver}"));
             guide.run(Machine::Two, Step::Promote);
         });
         let before = answers.load(Ordering::Relaxed);

@@ -340,7 +340,7 @@ pub fn fold(name: &str) -> String {
 }
 
 /// Apostrophes in all their forms, and signs of no width: the letters around belong together.
-fn is_deleted(c: char) -> bool {
+pub fn is_deleted(c: char) -> bool {
     matches!(
         c,
         '\'' | '`' | '\u{b4}' | '\u{2018}' | '\u{2019}' | '\u{201b}' | '\u{2032}' | '\u{2bb}'

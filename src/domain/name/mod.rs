@@ -18,7 +18,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use fold::{Folded, fold, has_letter, words_key};
+pub use fold::{Folded, fold, has_letter, is_deleted, words_key};
 
 use pair::{How, Pairing};
 

@@ -8,8 +8,7 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, CANDIDATES_MAX, NEAR_MISS, has_ended_lately, is_timely, similar_amounts,
-    speaks_since,
+    AmountFit, CANDIDATES_MAX, NEAR_MISS, has_ended_lately, is_timely, similar_amounts, speaks_since,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -218,7 +217,7 @@ async fn missed_by_index(
     of_others(app, price, is_like).await
 }
 
-/// Another beneficiary's payment of which the payer's words name the payer, though the money came under another name: open, ended
+/// Another payment, of whichever beneficiary, of which the payer's words name the payer, though the money came under another name: open, ended
 /// lately or corrected, and of about the amount. Whoever bears the payer's own name is weighed by that; the account's
 /// holder, whom banks name in every narration, pays nobody.
 pub async fn named_besides(
@@ -234,7 +233,7 @@ pub async fn named_besides(
         names.extend(narrated_names(typed, payer_name, at == 0 && alert.facts.narration_cut));
     }
     let (payer, holder) = (Folded::new(payer_name), Folded::new(&account.name));
-    let (own, cut, similar) = (Beneficiary::of(winner), alert.facts.cut_lengths(), similar_amounts(received));
+    let (cut, similar) = (alert.facts.cut_lengths(), similar_amounts(received));
     let asks = |payment: &Payment| {
         AmountFit::of(payment, received).approves()
             || similar.0 <= payment.amount && payment.amount <= similar.1
@@ -249,7 +248,8 @@ pub async fn named_besides(
         let (narrated, known) = (Folded::new(&name.text), before.iter().chain(&around).cloned());
         let other = open_or_ended_lately(alert, found.payments).into_iter().chain(known).find(|other| {
             let expected = Folded::new(&other.payer_name);
-            Beneficiary::of(other) != own
+            other.id != winner.id
+                && alert.simulated_for.is_none_or(|business_id| business_id == other.business_id)
                 && is_timely(other, interval(alert), alert.first_seen)
                 && asks(other)
                 && (name::in_common(&expected, &narrated, &[]).is_much()

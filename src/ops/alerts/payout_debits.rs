@@ -13,6 +13,13 @@ use crate::ops::payouts::from_alert::pays_out;
 
 /// Alerts of its amount that are looked at; where there are more, a person decides.
 const ALERTS_MAX: usize = 2_000;
+/// Signs at the end of a narration that is cut off, by which a debit is known to repeat it.
+const END_OF_CUT: usize = 6;
+
+/// Letters and digits alone, as one narration is compared with another.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+}
 
 /// Marks the payout paid that a debit is about. Answers whether the debit is the payout's: then it takes no money back.
 pub(super) async fn is_of_a_payout(app: &App, debit: &AlertRow) -> Result<bool, OpError> {
@@ -41,11 +48,16 @@ async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> R
         is_cut |= read.len() >= ALERTS_MAX;
         others.extend(read);
     }
-    // In its narration, or, as a doubt says, elsewhere; or at the end of a narration that goes on where nobody sees it.
+    // In its narration, or, as a doubt says, elsewhere; or where a narration goes on of which the debit repeats the end.
+    let told = squeezed(debit.facts.narration.as_deref().unwrap_or_default());
+    let goes_on = |other: &AlertRow| {
+        let shown = squeezed(other.facts.narration.as_deref().unwrap_or_default());
+        let end = shown.get(shown.len().saturating_sub(END_OF_CUT)..).unwrap_or_default();
+        other.facts.narration_cut && !end.is_empty() && told.contains(end)
+    };
     let bears_it = |other: &AlertRow| {
         let mut texts = other.facts.typed().chain(other.facts.doubts.iter().map(String::as_str));
-        other.facts.narration_cut
-            || texts.any(|text| codes_begun_in(text).iter().any(|code| codes.contains(code)))
+        goes_on(other) || texts.any(|text| codes_begun_in(text).iter().any(|code| codes.contains(code)))
     };
     let is_credit = |other: &AlertRow| other.id != debit.id && is_vouched(other) && is_incoming_money(other);
     Ok(is_cut || others.iter().any(|other| is_credit(other) && bears_it(other)))

@@ -7,6 +7,7 @@ use super::decide::{AlertOutcome, decide_alert, left_to_service, outcome};
 use super::draft::{FIRST_PAUSE, Taken, alert_unit, draft, place, vouching};
 use super::taken_back::{link_taken_back_credits, takes_money_back};
 use crate::app::App;
+use crate::app::keys::read_keys_if_old;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::time::Span;
 use crate::ops::{OpError, RACES_MAX};
@@ -20,6 +21,7 @@ pub const MAIL_KEPT: Span = Span::days(90);
 /// Stores a mail and has it decided; what cannot be decided in time is left to the workers. Answers
 /// [`OpError::Contended`] and stores nothing if its place in the mailbox was noted as taken meanwhile.
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
+    read_keys_if_old(app).await?;
     let id = app.store.id(IdKind::Alert).await?;
     let mut alert = draft(id, app.now(), taken);
     place(app, &mut alert, taken.simulated.as_ref()).await?;

@@ -57,16 +57,14 @@ pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
         }
         _ => false,
     };
-    // The bank told somebody else, about an account that may look like ours.
-    let is_of_another = facts.doubts.iter().any(|doubt| doubt == ADDRESSED_ELSEWHERE);
     // What test mode writes takes back nobody's money.
-    alert.simulated_for.is_none() && alert.authenticity.counts() && speaks_against && !is_of_another
+    alert.simulated_for.is_none() && alert.authenticity.counts() && speaks_against
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
 /// repeats the alarm at most.
 pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
-    if is_of_a_payout(app, undoing).await? {
+    if is_of_a_payout(app, undoing).await? || is_told_to_another(app, undoing).await? {
         return Ok(());
     }
     let Concerned { all, any_one, is_named } = concerned_by(app, undoing).await?;
@@ -116,6 +114,18 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
         }
     }
     Ok(())
+}
+
+/// The bank told somebody else, about an account that may look like ours: alerts of every account of ours that it may be about go
+/// to an address of their own, and to another than this.
+async fn is_told_to_another(app: &App, undoing: &AlertRow) -> Result<bool, OpError> {
+    if !undoing.facts.doubts.iter().any(|doubt| doubt == ADDRESSED_ELSEWHERE) {
+        return Ok(false);
+    }
+    let bound = &app.config.mail.of_accounts;
+    let accounts = app.directory.accounts().await?;
+    let mut concerned = accounts.iter().filter(|one| !one.is_of_test_bank() && may_be_about(undoing, one));
+    Ok(concerned.all(|one| bound.iter().any(|(_, number)| *number == one.number)))
 }
 
 /// What the bank itself calls a reversal takes some credit back: where it fits none that was paid, that one may be older, or

@@ -149,7 +149,7 @@ async fn weigh_since(
             doubt_kinds.push("wallet");
         }
         if let Some(other) = named_besides(app, alert, payment, (&account, received), &known.before).await? {
-            of_winner.push(names_another(&other));
+            of_winner.push(names_another(&other, payment));
             doubt_kinds.push("names_another");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -247,8 +247,11 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
 }
 
 /// That the payer's words name somebody else's customer.
-pub fn names_another(other: &Payment) -> String {
-    let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+pub fn names_another(other: &Payment, chosen: &Payment) -> String {
+    let theirs = match Beneficiary::of(other) == Beneficiary::of(chosen) {
+        true => format!("payment {:?}", other.transaction_id),
+        false => of_another_in_words(&other.transaction_id, other.business_id),
+    };
     format!("{NAMES_ANOTHER} {theirs}, which asks for about as much")
 }
 

@@ -35,7 +35,7 @@ pub async fn untold_name(
 ) -> Result<Option<String>, OpError> {
     let before = asked_before(app, alert, account.id, received).await?.before;
     let named = named_besides(app, alert, payment, (account, received), &before).await?;
-    Ok(named.map(|other| names_another(&other)).filter(|told| !alert.reason.contains(told)))
+    Ok(named.map(|other| names_another(&other, payment)).filter(|told| !alert.reason.contains(told)))
 }
 
 /// The payment fits only nearly or has ended, and another beneficiary's fits; or the time does not fit it, and fits

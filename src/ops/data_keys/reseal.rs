@@ -104,7 +104,7 @@ async fn resealed(
 ) -> Result<(Vec<Step>, usize), OpError> {
     let rows = app.store.sealed_rows(table, after.after_id, ROWS).await?;
     let looked_at = rows.len();
-    let mut steps = Vec::new();
+    let (mut steps, mut unreadable) = (Vec::new(), Vec::new());
     for row in rows {
         after.after_id = row.id;
         for (column, sealed) in table.columns.iter().zip(row.values) {
@@ -117,9 +117,17 @@ async fn resealed(
                     after.resealed += 1;
                 }
                 // It was nobody's before: the pass must not end at it.
-                Err(error) => tracing::error!(place, %error, "a value cannot be opened, and stays as it is"),
+                Err(_) => unreadable.push(place),
             }
         }
+    }
+    if let Some(first) = unreadable.first() {
+        let values = unreadable.len();
+        tracing::error!(
+            values,
+            first,
+            "values of these rows cannot be opened with any key, and stay as they are"
+        );
     }
     Ok((steps, looked_at))
 }

@@ -323,7 +323,7 @@ mod tests {
         ("0053_test_wallets", "ffaaee4ce9cdfa5b68552490037f5ba396d19950809c1da99a5579476c9bb87e"),
         ("0054_holds", "e7af296e0db10744c803358869ca95ed919c4727f74b42e097c1c7da5ed7f416"),
         ("0055_payer_key", "f6d0f1d4301ca69259b4db3ddba53dce55ea700cc539661f850757970cbf6afb"),
-        ("0056_data_keys", "3109c70f61c8f214496b4e097f21c4f6f6b5e263f953bd5f891dfe4e5d592778"),
+        ("0056_data_keys", "095f118f68caec23970246310bb2da8c2a7304e836de22f42dccf2fa2f3f170b"),
         ("0057_remarks", "c9e0f29d61917f98dd3c1946c26ddb6a470c0cbc3ffb4b5ac3e26aca42377c8d"),
     ];
 

@@ -16,7 +16,7 @@ statements! {
         id: Int, purpose: Text, made_at: Int, seals_from_at: Int, pass: Int, target: Text, after_id: Int, resealed: Int,
         pass_ended_at: Int, version: Int
     }
-    ADD_WRAPPED: insert(wrapped_keys) { data_key_id: Int, root: Text, wrapped: Bytes }
+    ADD_WRAPPED: insert(wrapped_keys) { data_key_id: Int, root: Text, wrapped: Bytes, added_at: Int }
     EVERY: query {
         "select id, purpose, made_at, seals_from_at, pass, target, after_id, resealed, pass_ended_at, version \
          from data_keys order by id"
@@ -25,7 +25,7 @@ statements! {
         "select w.data_key_id, k.purpose, w.wrapped from wrapped_keys w join data_keys k on k.id = w.data_key_id \
          where w.root = $1 order by w.data_key_id"
     }
-    ROOTS: query { "select distinct root from wrapped_keys order by root" }
+    ROOTS: query { "select root, min(added_at) as added_at from wrapped_keys group by root order by min(added_at), root" }
     MOVED: query { "update data_keys set version = version + 1 where id = $1 and version = $2" }
     AT: query {
         "update data_keys set pass = $3, target = $4, after_id = $5, resealed = $6, pass_ended_at = $7, \
@@ -88,12 +88,17 @@ pub fn add(row: &DataKeyRow, root: &str, wrapped: Vec<u8>) -> [Step; 2] {
         pass_ended_at: row.pass_ended.into(),
         version: row.version.into(),
     });
-    [key, wrap(row.id, root, wrapped)]
+    [key, wrap(row.id, root, wrapped, row.made_at)]
 }
 
 /// A key, wrapped under another root key as well.
-pub fn wrap(key_id: i64, root: &str, wrapped: Vec<u8>) -> Step {
-    Step::insert(ADD_WRAPPED { data_key_id: key_id.into(), root: root.into(), wrapped: wrapped.into() })
+pub fn wrap(key_id: i64, root: &str, wrapped: Vec<u8>, at: Timestamp) -> Step {
+    Step::insert(ADD_WRAPPED {
+        data_key_id: key_id.into(),
+        root: root.into(),
+        wrapped: wrapped.into(),
+        added_at: at.into(),
+    })
 }
 
 /// Guards a change of the keys by what was read of the first of them.
@@ -160,9 +165,13 @@ impl Store {
         self.read(&WRAPPED, vec![root.into()]).await?.into_iter().map(wrapped).collect()
     }
 
-    /// Fingerprints of the root keys that the keys are wrapped under: two while one takes the other's place.
+    /// Fingerprints of the root keys that the keys are wrapped under, the oldest first: two while one takes the other's place.
     pub async fn root_keys(&self) -> Result<Vec<String>, StoreError> {
-        let root = |row: Row| row.reader("wrapped_keys").text("root");
+        let root = |row: Row| {
+            let mut r = row.reader("wrapped_keys");
+            r.time("added_at")?;
+            r.text("root")
+        };
         self.read(&ROOTS, Vec::new()).await?.into_iter().map(root).collect()
     }
 }

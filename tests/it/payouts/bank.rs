@@ -300,6 +300,20 @@ on_both! {
         }
     }
 
+    async fn a_cut_narration_that_the_debit_does_not_repeat_keeps_no_payout(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        t.create(&shop, 4_000, "Sani Lawal").await;
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(20);
+        let mut taken = t.taken(&Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text(), true);
+        taken.facts.narration = Some("FIP:GTB/SANI LAWAL/NIP Transfer to TILL AND BELL".into());
+        taken.facts.narration_cut = true;
+        assert_eq!(take_alert(&t.app, &taken).await.unwrap().status, AlertStatus::Matched);
+        t.advance(LATER);
+        t.ingest(&debit(&t, 4_000, &row.payout.code)).await;
+        assert_eq!((status(&t, &row).await, unclear(&t).await.len()), (PayoutStatus::Paid, 0));
+    }
+
     async fn a_reference_that_a_cut_narration_may_hide_pays_no_payout_out_by_itself(db: TestDatabase) {
         let (t, shop, row) = asked(db).await;
         paid_by_hand(&t, row.payout.id).await;
