@@ -33,7 +33,7 @@ pub enum KeysRefused {
     #[error("that is the root key in use")]
     SameRoot,
     #[error(
-        "the configuration names the root key of before, {own}; the new one is {new}. Finish with the new one in the configuration,          on every node, or take it back with tillbell key rotate --undo"
+        "the configuration names the root key of before, {own}; the new one is {new}. Finish with the new one in the configuration, on every node, or take it back with tillbell key rotate --undo"
     )]
     OlderRoot { own: String, new: String },
     #[error(

@@ -26,6 +26,7 @@ mod payouts;
 mod postgres_backups;
 mod proofs;
 mod quarantine;
+mod rotation;
 mod tables;
 mod terminal;
 mod tools;
