@@ -103,8 +103,10 @@ createServer(async (request, response) => {
   const pieces = [];
   for await (const piece of request) pieces.push(piece);
   const body = Buffer.concat(pieces).toString();
-  const order = shop.orders[request.url.replace("/order/", "")];
-  switch (`${request.method} ${request.url}`) {
+  // tillbell adds what became of the payment to the address; what counts is what the webhook said.
+  const path = request.url.split("?")[0];
+  const order = shop.orders[path.replace("/order/", "")];
+  switch (`${request.method} ${path}`) {
     case "GET /":
       return send(response, 200, FORM);
     case "POST /buy":
@@ -118,6 +120,6 @@ createServer(async (request, response) => {
       return send(response, 204);
     default:
       if (!order) return send(response, 404, "No such page");
-      return send(response, 200, `<p>Your order is ${escape(order.status)}.</p><p>${escape(order.how)}</p>`);
+      return send(response, 200, `<p>Your order is ${escape(order.status)}.</p><p>${order.status.startsWith("waiting") ? escape(order.how) : ""}</p>`);
   }
 }).listen(Number(SHOP_PORT), "127.0.0.1", () => console.log(`the shop is open on ${OWN}`));

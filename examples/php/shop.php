@@ -131,5 +131,5 @@ switch ($_SERVER['REQUEST_METHOD'] . ' ' . $path) {
     default:
         $order = with_shop(fn (array &$shop) => $shop['orders'][substr($path, strlen('/order/'))] ?? null);
         if ($order === null) http_response_code(404);
-        else echo "<p>Your order is {$order['status']}.</p><p>" . htmlspecialchars($order['how']) . '</p>';
+        else echo "<p>Your order is {$order['status']}.</p><p>" . (str_starts_with($order['status'], 'waiting') ? htmlspecialchars($order['how']) : '') . '</p>';
 }

@@ -91,12 +91,15 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        order = shop["orders"].get(self.path.removeprefix("/order/"))
-        if self.path == "/":
+        # tillbell adds what became of the payment to the address; what counts is what the webhook said.
+        path = urllib.parse.urlsplit(self.path).path
+        order = shop["orders"].get(path.removeprefix("/order/"))
+        if path == "/":
             self.answer(200, '<form method="post" action="/buy"><input name="name" placeholder="Your name as your bank has it">'
                              '<button>Buy a basket for NGN 5,000</button></form>')
         elif order:
-            self.answer(200, f"<p>Your order is {html.escape(order['status'])}.</p><p>{html.escape(order['how'])}</p>")
+            how = html.escape(order["how"]) if order["status"].startswith("waiting") else ""
+            self.answer(200, f"<p>Your order is {html.escape(order['status'])}.</p><p>{how}</p>")
         else:
             self.answer(404, "No such page")
 

@@ -107,7 +107,8 @@ def answer(verb, path, headers, body)
     [204, "", {}]
   else
     order = SHOP["orders"][path.delete_prefix("/order/")] or return [404, "No such page", {}]
-    [200, "<p>Your order is #{order["status"]}.</p><p>#{CGI.escapeHTML(order["how"])}</p>", {}]
+    how = order["status"].start_with?("waiting") ? CGI.escapeHTML(order["how"]) : ""
+    [200, "<p>Your order is #{order["status"]}.</p><p>#{how}</p>", {}]
   end
 end
 
@@ -119,7 +120,8 @@ def serve(client)
     headers[name.downcase] = value
   end
   body = client.read([headers["content-length"].to_i, BODY_MAX].min).to_s
-  status, text, more = LOCK.synchronize { answer(verb, path, headers, body) }
+  # tillbell adds what became of the payment to the address; what counts is what the webhook said.
+  status, text, more = LOCK.synchronize { answer(verb, path.to_s.split("?").first, headers, body) }
   lines = { "Content-Type" => "text/html; charset=utf-8", "Content-Length" => text.bytesize, "Connection" => "close", **more }
   client.write("HTTP/1.1 #{status} -\r\n#{lines.map { |name, value| "#{name}: #{value}\r\n" }.join}\r\n#{text}")
 ensure

@@ -6,65 +6,113 @@ use super::name::{fold, is_deleted};
 
 /// Words that make a name.
 const WORDS_MIN: usize = 2;
-/// Words that banks write around names, and payers around whom they pay for. None of them is a part of a name here.
-const FORMS: [&str; 168] = [
+/// Words that banks write around names, and payers around whom or what they pay for. None of them is a part of a name here: else
+/// one payment for "School Fees" would send a price's every honest payer to a person.
+const FORMS: [&str; 278] = [
+    "ACCEPTANCE",
     "ACCESS",
     "ACCOUNT",
     "AIRTIME",
+    "AJO",
     "ALAT",
     "ALERT",
+    "ALLOWANCE",
     "AND",
     "APP",
     "AT",
+    "BAG",
+    "BAGS",
+    "BALANCE",
     "BANK",
     "BANKING",
     "BANKNIP",
     "BEHALF",
+    "BEING",
     "BENEFICIARY",
+    "BILL",
+    "BILLS",
+    "BIRTHDAY",
+    "BOOKING",
     "BRANCH",
+    "BREAKFAST",
+    "BUILDING",
+    "BUSINESS",
     "BY",
+    "CAR",
     "CARBON",
     "CARD",
     "CASH",
+    "CEMENT",
     "CHANNEL",
     "CHIPPER",
+    "CHURCH",
     "CIP",
     "CITIBANK",
+    "CLOTHES",
+    "CONTRIBUTION",
     "CORONATION",
+    "COURSE",
     "CR",
     "CREDIT",
     "CSH",
     "CURRENT",
     "CUSTOMER",
+    "DAILY",
+    "DATA",
     "DEBIT",
+    "DEBT",
+    "DELIVERY",
     "DEPOSIT",
     "DEPOSITOR",
     "DESCRIPTION",
+    "DIESEL",
+    "DINNER",
     "DR",
+    "DRINKS",
+    "DRUGS",
+    "DUES",
     "ECOBANK",
     "ELECTRONIC",
+    "ESUSU",
     "ETRANZACT",
     "EYOWO",
     "FAIRMONEY",
+    "FAMILY",
+    "FARE",
     "FBN",
     "FBNMOBILE",
     "FCMB",
+    "FEE",
+    "FEES",
     "FIDELITY",
+    "FINAL",
     "FIP",
+    "FLIGHT",
     "FLUTTERWAVE",
+    "FOOD",
     "FOR",
+    "FORM",
     "FRM",
     "FROM",
     "FT",
+    "FUEL",
+    "FULL",
     "FUND",
     "FUNDS",
     "GAPS",
+    "GAS",
     "GLOBUS",
+    "GOODS",
     "GTB",
     "GTWORLD",
     "GUARANTY",
     "HABARI",
     "HABARIPAY",
+    "HAIR",
+    "HOSPITAL",
+    "HOSTEL",
+    "HOTEL",
+    "HOUSE",
     "IB",
     "IBTC",
     "INSTANT",
@@ -74,16 +122,32 @@ const FORMS: [&str; 168] = [
     "INV",
     "INVOICE",
     "INWARD",
+    "ITEM",
+    "ITEMS",
     "JAIZ",
+    "JOB",
     "JUST",
     "KBL",
     "KEYSTONE",
     "KIP",
     "KUDA",
+    "LAND",
+    "LAPTOP",
+    "LEVY",
+    "LIGHT",
     "LIMITED",
+    "LOAN",
     "LOCAL",
+    "LOGISTICS",
     "LOTUS",
     "LTD",
+    "LUNCH",
+    "MA",
+    "MADAM",
+    "MAINTENANCE",
+    "MARKET",
+    "MATERIAL",
+    "MATERIALS",
     "MB",
     "MFB",
     "MICROFINANCE",
@@ -92,9 +156,12 @@ const FORMS: [&str; 168] = [
     "MOBILE",
     "MONEY",
     "MONIEPOINT",
+    "MONTH",
+    "MONTHLY",
     "MPT",
     "MTN",
     "NARRATION",
+    "NEPA",
     "NIG",
     "NIGERIA",
     "NIP",
@@ -102,6 +169,7 @@ const FORMS: [&str; 168] = [
     "NOMBA",
     "NXG",
     "OF",
+    "OFFERING",
     "ON",
     "ONLINE",
     "OPAY",
@@ -110,16 +178,22 @@ const FORMS: [&str; 168] = [
     "PAGA",
     "PALMPAY",
     "PARALLEX",
+    "PART",
     "PAY",
     "PAYCOM",
     "PAYMENT",
     "PAYREF",
     "PAYRIVER",
     "PAYSTACK",
+    "PETROL",
+    "PHONE",
     "PLC",
+    "PLEASE",
+    "PLS",
     "PMT",
     "POLARIS",
     "POS",
+    "PROJECT",
     "PROVIDUS",
     "PUR",
     "PURCHASE",
@@ -128,40 +202,71 @@ const FORMS: [&str; 168] = [
     "RECIPIENT",
     "REF",
     "REFERENCE",
+    "REFUND",
+    "REGISTRATION",
     "REMARK",
     "REMARKS",
     "REMITA",
+    "RENT",
+    "REPAIR",
+    "REPAIRS",
+    "RICE",
+    "ROOM",
     "RT",
     "RUBIES",
+    "SALARY",
+    "SALES",
     "SAVINGS",
+    "SCHOOL",
+    "SECOND",
     "SELF",
     "SENDER",
     "SERVICE",
     "SERVICES",
     "SESSION",
+    "SHOE",
+    "SHOES",
+    "SHOP",
+    "SIR",
     "SPARKLE",
     "SQUAD",
     "STANBIC",
     "STERLING",
+    "STOCK",
+    "SUB",
+    "SUBS",
     "SUBSCRIPTION",
     "SUNTRUST",
+    "SUPPLIED",
+    "SUPPLY",
+    "SUPPORT",
     "TAJ",
     "TELLER",
     "TF",
+    "THANK",
+    "THANKS",
     "THE",
+    "TICKET",
+    "TICKETS",
     "TITAN",
+    "TITHE",
     "TMTR",
     "TNF",
     "TO",
+    "TRAINING",
     "TRANSACTION",
     "TRANSFER",
+    "TRANSPORT",
     "TRF",
     "TRSF",
+    "TUITION",
     "TXN",
+    "TYRE",
     "UBA",
     "UIP",
     "UNION",
     "UP",
+    "UPKEEP",
     "USSD",
     "UTO",
     "VFD",
@@ -169,9 +274,15 @@ const FORMS: [&str; 168] = [
     "VPA",
     "WALLET",
     "WAS",
+    "WATER",
     "WEB",
+    "WEDDING",
+    "WEEK",
+    "WEEKLY",
     "WEMA",
+    "WORK",
     "WPGTID",
+    "YEAR",
     "YOU",
     "YOUR",
     "ZENITH",
@@ -243,14 +354,22 @@ pub fn narrated_names(narration: &str, payer: &str, is_cut: bool) -> Vec<Narrate
     for (at, two) in pieces.windows(2).enumerate() {
         let [one, next] = two else { continue };
         let is_cut = is_cut && at + 1 == last;
-        if one.len() == 1 || next.len() == 1 {
+        // A word of a bank's is a name beside a single word alone.
+        let (given, beside) = (GIVEN.contains(&one[0]), GIVEN.contains(&next[0]));
+        let may_join = match (one.len(), next.len()) {
+            (1, 1) => !(given && beside),
+            (1, _) => !given,
+            (_, 1) => !beside,
+            _ => false,
+        };
+        if may_join {
             let one = &one[one.len().saturating_sub(NARRATED_WORDS / 2)..];
             let next = &next[..next.len().min(NARRATED_WORDS / 2)];
             add(&[one, next].concat(), is_cut);
         }
     }
     for (at, three) in pieces.windows(3).enumerate() {
-        if three.iter().all(|one| one.len() == 1) {
+        if three.iter().all(|one| one.len() == 1 && !GIVEN.contains(&one[0])) {
             add(&three.concat(), is_cut && at + 2 == last);
         }
     }
@@ -265,10 +384,15 @@ fn words_of<'a>(piece: &'a str, payer: &[&str], is_cut: bool) -> Vec<&'a str> {
     };
     let all: Vec<&str> = piece.split(' ').filter(letters).collect();
     let mut words: Vec<&str> = all.iter().copied().filter(|word| !FORMS.contains(word)).collect();
+    // Nothing but such a word stands there.
+    let all_given = if all.len() == 1 && GIVEN.contains(&all[0]) { all.clone() } else { Vec::new() };
     if words.len() == 1 {
         words = all.into_iter().filter(|word| GIVEN.contains(word) || words.contains(word)).collect();
     }
-    if words.iter().all(|word| payer.contains(word)) {
+    if words.is_empty() {
+        words = all_given;
+    }
+    if words.len() >= WORDS_MIN && words.iter().all(|word| payer.contains(word)) {
         words.clear();
     }
     words
@@ -322,8 +446,9 @@ mod tests {
         }
         assert_eq!(names("UMEADI, NGOZI ADA"), ["NGOZI ADA", "UMEADI NGOZI ADA"]);
         assert_eq!(names("ADA/NGOZI/UMEADI"), ["ADA NGOZI", "NGOZI UMEADI", "ADA NGOZI UMEADI"]);
-        // Not with the payer's own name.
-        assert_eq!(names("SANI LAWAL/RENT"), Vec::<String>::new());
+        // Not with the payer's own name; with a part of it alone, for two people may share that.
+        assert_eq!(names("SANI LAWAL/UMEADI"), Vec::<String>::new());
+        assert_eq!(names("LAWAL, UMEADI"), ["LAWAL UMEADI"]);
     }
 
     #[test]
@@ -332,6 +457,12 @@ mod tests {
         assert_eq!(names("NIP FROM FIDELITY BANK OKAFOR CHIKE"), ["OKAFOR CHIKE"]);
         assert_eq!(names("UNION BANK/STERLING"), Vec::<String>::new());
         assert_eq!(names("KIP ZENITH/TRF"), Vec::<String>::new());
+        assert_eq!(names("OKAFOR, FIDELITY"), ["OKAFOR FIDELITY"]);
+        assert_eq!(names("FIDELITY/OKAFOR CHIKE"), ["OKAFOR CHIKE"]);
+        assert_eq!(names("UNION/STERLING"), Vec::<String>::new());
+        for told in ["SCHOOL FEES", "BEING PART PAYMENT FOR GOODS", "House rent", "DATA/SUB"] {
+            assert_eq!(names(told), Vec::<String>::new(), "{told}");
+        }
     }
 
     #[test]

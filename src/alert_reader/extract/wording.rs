@@ -175,8 +175,9 @@ impl Reader<'_> {
     /// narration, could have the return of that money pass for his payout.
     pub(super) fn codes_beside(&mut self, narration: Option<&str>) {
         let read = narration.map(codes_begun_in).unwrap_or_default();
-        let mut shown: Vec<String> =
-            self.tables.iter().flat_map(|table| codes_begun_in(&table.text())).collect();
+        // One row's end and the next one's beginning make none.
+        let of_rows = |text: &str| text.lines().flat_map(codes_begun_in).collect::<Vec<String>>();
+        let mut shown: Vec<String> = self.tables.iter().flat_map(|table| of_rows(&table.text())).collect();
         shown.retain(|code| !read.contains(code));
         if let Some(code) = shown.first() {
             self.doubt(format!("it shows the reference {code} of a payout"));

@@ -4,7 +4,7 @@
 //! Part of a narration is the payer's own: a key alone puts nobody's alert aside, the rest must agree.
 
 use crate::app::App;
-use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::alert::{ADDRESSED_ELSEWHERE, AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, is_vouched, keys_of, mail_keys,
@@ -42,8 +42,12 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
     }
     let counts = alert.authenticity.counts();
     // A forwarded mail that pays no more is nobody's word.
-    let makes_copies =
-        |other: &AlertRow| is_vouched(other) && !is_news(alert, other) && !is_posted_anew(alert, other);
+    let makes_copies = |other: &AlertRow| {
+        is_vouched(other)
+            && !is_news(alert, other)
+            && !is_posted_anew(alert, other)
+            && (is_addressed_elsewhere(alert) || !is_addressed_elsewhere(other))
+    };
     let same = others.iter().find(|(kind, other)| makes_copies(other) && is_copy(kind, alert, other));
     // What a debit shares with its credit makes it no copy.
     let like = if is_credit(alert) { others.first() } else { None };
@@ -214,4 +218,9 @@ pub fn standing(alert: &AlertRow, by_key: Vec<Standing>, sharing: &[AlertRow]) -
         }
     }
     all
+}
+
+/// It counts for nothing, so it must not hide the same one that counts.
+fn is_addressed_elsewhere(alert: &AlertRow) -> bool {
+    alert.facts.doubts.iter().any(|doubt| doubt == ADDRESSED_ELSEWHERE)
 }

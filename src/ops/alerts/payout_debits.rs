@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::payout::{codes_begun_in, codes_in};
-use crate::domain::same_transfer::{is_incoming_money, is_vouched, may_be_about};
+use crate::domain::same_transfer::{is_incoming_money, is_vouched, may_be_about, names_the_payer};
 use crate::ops::OpError;
 use crate::ops::payouts::from_alert::pays_out;
 
@@ -15,6 +15,21 @@ use crate::ops::payouts::from_alert::pays_out;
 const ALERTS_MAX: usize = 2_000;
 /// Signs at the end of a narration that is cut off, by which a debit is known to repeat it.
 const END_OF_CUT: usize = 6;
+
+/// Whether the payer of a credit may have typed the reference of ours that a debit bears: in its narration, or, as a doubt says,
+/// elsewhere; or where the bank cut the narration off, if the debit repeats the end of it or names the payer.
+pub(super) fn may_bear_its_reference(debit: &AlertRow, credit: &AlertRow) -> bool {
+    let told = debit.facts.narration.as_deref().unwrap_or_default();
+    let codes = codes_in(told);
+    let bears = |text: &str| codes_begun_in(text).iter().any(|code| codes.contains(code));
+    let goes_on = || {
+        let shown = squeezed(credit.facts.narration.as_deref().unwrap_or_default());
+        let end = shown.get(shown.len().saturating_sub(END_OF_CUT)..).unwrap_or_default();
+        !end.is_empty() && squeezed(told).contains(end) || names_the_payer(debit, credit)
+    };
+    credit.facts.typed().chain(credit.facts.doubts.iter().map(String::as_str)).any(bears)
+        || credit.facts.narration_cut && goes_on()
+}
 
 /// Letters and digits alone, as one narration is compared with another.
 fn squeezed(text: &str) -> String {
@@ -27,12 +42,12 @@ pub(super) async fn is_of_a_payout(app: &App, debit: &AlertRow) -> Result<bool, 
     if codes.is_empty() {
         return Ok(false);
     }
-    let is_on_a_credit = may_repeat_a_remark(app, debit, &codes).await?;
+    let is_on_a_credit = may_repeat_a_remark(app, debit).await?;
     pays_out(app, debit, is_on_a_credit).await
 }
 
 /// A credit of its amount bears the reference, whose payer wrote it. What a debit before it says, `pays_out` asks.
-async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> Result<bool, OpError> {
+async fn may_repeat_a_remark(app: &App, debit: &AlertRow) -> Result<bool, OpError> {
     let Some(amount) = debit.facts.amount else { return Ok(false) };
     let accounts = app.directory.accounts().await?;
     let seen = sight(app, debit);
@@ -48,17 +63,6 @@ async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> R
         is_cut |= read.len() >= ALERTS_MAX;
         others.extend(read);
     }
-    // In its narration, or, as a doubt says, elsewhere; or where a narration goes on of which the debit repeats the end.
-    let told = squeezed(debit.facts.narration.as_deref().unwrap_or_default());
-    let goes_on = |other: &AlertRow| {
-        let shown = squeezed(other.facts.narration.as_deref().unwrap_or_default());
-        let end = shown.get(shown.len().saturating_sub(END_OF_CUT)..).unwrap_or_default();
-        other.facts.narration_cut && !end.is_empty() && told.contains(end)
-    };
-    let bears_it = |other: &AlertRow| {
-        let mut texts = other.facts.typed().chain(other.facts.doubts.iter().map(String::as_str));
-        goes_on(other) || texts.any(|text| codes_begun_in(text).iter().any(|code| codes.contains(code)))
-    };
     let is_credit = |other: &AlertRow| other.id != debit.id && is_vouched(other) && is_incoming_money(other);
-    Ok(is_cut || others.iter().any(|other| is_credit(other) && bears_it(other)))
+    Ok(is_cut || others.iter().any(|other| is_credit(other) && may_bear_its_reference(debit, other)))
 }

@@ -4,10 +4,10 @@
 use super::copies::{SHARING_MAX, sharing_session};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::alert::{ADDRESSED_ELSEWHERE, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    is_forwarded, is_incoming_money, may_be_on_one_account, names_the_payer, speaks_of, tells_of_loss,
-    told_time, usable_reference,
+    is_forwarded, is_incoming_money, may_be_about, may_be_on_one_account, names_the_payer, speaks_of,
+    tells_of_loss, told_time, usable_reference,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -29,6 +29,15 @@ pub(super) fn sight(app: &App, alert: &AlertRow) -> (Timestamp, Timestamp) {
     let least = if is_forwarded(alert) { FORWARDED_WITHIN } else { SEEN_WITHIN };
     let within = least.max(open);
     (told_time(alert).end.min(alert.first_seen) - within, alert.first_seen + within)
+}
+
+/// The bank told somebody else, about an account that may look like ours: alerts of every account of ours that it may be about go
+/// to an address of their own, and to another than this.
+pub(super) fn is_told_to_another(app: &App, undoing: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
+    let bound = &app.config.mail.of_accounts;
+    let mut concerned = accounts.iter().filter(|one| !one.is_of_test_bank() && may_be_about(undoing, one));
+    undoing.facts.doubts.iter().any(|doubt| doubt == ADDRESSED_ELSEWHERE)
+        && concerned.all(|one| bound.iter().any(|(_, number)| *number == one.number))
 }
 
 /// The credits that a debit or reversal names by its session id or, where none of those is of its amount, by its

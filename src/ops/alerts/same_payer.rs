@@ -3,7 +3,8 @@
 //! (contract/matching.md#m14). Read only; used by `similar`, `weigh` and `approve`.
 
 use super::evidence;
-use super::reach::{named_by, sight};
+use super::payout_debits::may_bear_its_reference;
+use super::reach::{is_told_to_another, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Direction};
@@ -133,7 +134,8 @@ pub async fn with_perhaps_reversed(
         let mut credits = neighbours.iter().chain(&all.credits).filter(|other| is_credit(other));
         if at < DEBITS_MAX
             && (named_by(app, one, &accounts).await?.iter().any(|credit| speaks_of(one, credit))
-                || has_paid_out(app, one).await?
+                || is_told_to_another(app, one, &accounts)
+                || !may_bear_its_reference(one, alert) && has_paid_out(app, one).await?
                 || !app.store.settlements_undone_by(one.id).await?.is_empty())
         {
             continue;

@@ -5,6 +5,8 @@
 //! alert that names no account may be about any.
 
 use super::copies::{SHARING_MAX, settled_on, sharing_session, standing};
+use super::payout_debits::may_bear_its_reference;
+use super::reach::is_told_to_another;
 use super::reach::{FORWARDED_WITHIN, named_by, sight};
 use super::same_payer::{OfPayer, credits_of_its_payer, with_perhaps_reversed};
 use crate::app::App;
@@ -193,7 +195,10 @@ async fn compare(
                 asked <= UNDOING_ASKED_MAX && named_by(app, other, accounts).await?.iter().any(is_elsewhere);
             let is_of_payer = !tells_of_loss(other) || may_have_one_payer(other, alert);
             let is_meant = may_undo(other, alert) && is_of_payer && !belongs_elsewhere;
-            if is_meant && !has_paid_out(app, other).await? {
+            // A payout's debit takes nothing back, whichever of the two came first; nor one that the bank told somebody else.
+            let is_a_payouts =
+                is_meant && !may_bear_its_reference(other, alert) && has_paid_out(app, other).await?;
+            if is_meant && !is_a_payouts && !is_told_to_another(app, other, accounts) {
                 similar.undone(other);
             }
         } else if is_decided_credit(other, asking) && may_be_told_again(alert, other) {

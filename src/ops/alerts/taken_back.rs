@@ -16,10 +16,10 @@ use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
 use super::held_beneficiaries::{hold_beneficiaries, note_alarm};
 use super::payout_debits::is_of_a_payout;
-use super::reach::{LIKELY_MAX, named_by, sight};
+use super::reach::{LIKELY_MAX, is_told_to_another, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::alert::{ADDRESSED_ELSEWHERE, AlertKind, AlertRow, AlertStatus, Direction};
+use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::arrival::ArrivalEnd;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
@@ -64,7 +64,9 @@ pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
 /// repeats the alarm at most.
 pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
-    if is_of_a_payout(app, undoing).await? || is_told_to_another(app, undoing).await? {
+    if is_of_a_payout(app, undoing).await?
+        || is_told_to_another(app, undoing, &app.directory.accounts().await?)
+    {
         return Ok(());
     }
     let Concerned { all, any_one, is_named } = concerned_by(app, undoing).await?;
@@ -114,18 +116,6 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
         }
     }
     Ok(())
-}
-
-/// The bank told somebody else, about an account that may look like ours: alerts of every account of ours that it may be about go
-/// to an address of their own, and to another than this.
-async fn is_told_to_another(app: &App, undoing: &AlertRow) -> Result<bool, OpError> {
-    if !undoing.facts.doubts.iter().any(|doubt| doubt == ADDRESSED_ELSEWHERE) {
-        return Ok(false);
-    }
-    let bound = &app.config.mail.of_accounts;
-    let accounts = app.directory.accounts().await?;
-    let mut concerned = accounts.iter().filter(|one| !one.is_of_test_bank() && may_be_about(undoing, one));
-    Ok(concerned.all(|one| bound.iter().any(|(_, number)| *number == one.number)))
 }
 
 /// What the bank itself calls a reversal takes some credit back: where it fits none that was paid, that one may be older, or

@@ -300,6 +300,21 @@ on_both! {
         }
     }
 
+    async fn a_reference_that_comes_back_before_the_credit_that_bears_it_is_seen(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        paid_by_hand(&t, row.payout.id).await;
+        t.create(&shop, 4_000, "Sani Lawal").await;
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(60);
+        let mut taken = t.taken(&Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text(), true);
+        taken.facts.narration = Some("FIP:GTB/SANI LAWAL/xxxxxxxxxxxxxxPA".into());
+        taken.facts.narration_cut = true;
+        t.ingest(&debit(&t, 4_000, &format!("xxxxxxxxxxxxxx{}", row.payout.code))).await;
+        let credit = take_alert(&t.app, &taken).await.unwrap();
+        assert_eq!(credit.status, AlertStatus::Review, "{credit:?}");
+        assert!(credit.reason.contains("may have taken this money back"), "{credit:?}");
+    }
+
     async fn a_cut_narration_that_the_debit_does_not_repeat_keeps_no_payout(db: TestDatabase) {
         let (t, shop, row) = asked(db).await;
         t.create(&shop, 4_000, "Sani Lawal").await;

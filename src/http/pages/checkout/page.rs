@@ -180,7 +180,10 @@ fn words(checkout: &Checkout, merchant: &str) -> Words {
     let ask = format!("Questions? Ask {merchant}.");
     let until = day_clock(checkout.state.expires_at, checkout.now);
     let (heading, texts, tone) = match checkout.state.view {
-        CheckoutView::Waiting => ("Waiting for your transfer", Vec::new(), "plain waits"),
+        CheckoutView::Waiting => {
+            let then = "Once you have sent it there is nothing more to do. Please do not pay twice.";
+            ("Waiting for your transfer", vec![then.to_owned()], "plain waits")
+        }
         CheckoutView::Paid => {
             let text = match checkout.is_topup {
                 true => "Your wallet has the money.".to_owned(),
@@ -234,14 +237,16 @@ fn rows(checkout: &Checkout) -> Vec<Row> {
         if received != checkout.amount {
             rows.push(Row::new("Received", unbroken(&naira(received))));
         }
-        rows.push(Row::new("Paid", moment(at)));
+        rows.push(Row::new("Paid at", moment(at)));
         rows.push(Row::new("Paid by", plain(&checkout.payer_name)));
     }
     if checkout.account.is_some() {
         let until = day_clock(checkout.state.expires_at, checkout.now);
         rows.push(Row::new("Pay before", until));
     }
-    rows.push(Row { is_id: true, ..Row::new("Reference", plain(&checkout.transaction_id)) });
+    // Of what a payer sees beside an account number, he types what he can.
+    let name = if checkout.account.is_some() { "Reference (you need not type it)" } else { "Reference" };
+    rows.push(Row { is_id: true, ..Row::new(name, plain(&checkout.transaction_id)) });
     rows
 }
 
