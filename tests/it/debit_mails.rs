@@ -6,7 +6,7 @@ use tillbell::domain::time::Span;
 use tillbell::ops::alerts::approve::ApproveRefused;
 
 use crate::counted_once::{approve_on, approved, forwarded, is_open, told, two_open};
-use crate::harness::app::{ACCOUNT, LATER, world};
+use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::logs::Logs;
 use crate::harness::mails::Alert;
@@ -89,5 +89,29 @@ on_both! {
         assert!(told.contains(&expected), "{told:?}");
         is_open(&t, &one).await;
         approved(&t, &forward, &one, Some("the bank sent it once more")).await;
+    }
+
+    async fn a_debit_that_is_told_to_two_addresses_is_heard_at_its_own(db: TestDatabase) {
+        const OWN: &str = "own-7f3k@till.example";
+        let settings = format!(
+            "[server]\ndev = true\n[mail]\nrecipients = [\"alerts@till.example\", \"{OWN} {ACCOUNT}\"]\n"
+        );
+        let t = TestApp::start_with(db, &settings).await;
+        let shop = t.merchant("adire.example").await;
+        t.account(ACCOUNT).await;
+        let payment = t.create(&shop, NAIRA, PAYERS[0]).await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, NAIRA, PAYERS[0], t.app.now() - Span::seconds(9));
+        let to_its_own = |mail: String| mail.replace("To: alerts@till.example", &format!("To: {OWN}"));
+        let paid = t.ingest(&to_its_own(credit.text())).await;
+        assert_eq!(paid.status, AlertStatus::Matched, "{paid:?}");
+        t.advance(LATER);
+        // One bank's mail to both, as like as two copies are.
+        let stray = t.ingest(&back(&credit).text()).await;
+        assert_eq!((stray.status, alert(&t, paid.alert_id).await.linked_alert_id), (AlertStatus::Ignored, None), "{stray:?}");
+        let heard = t.ingest(&to_its_own(back(&credit).text())).await;
+        assert_eq!(heard.status, AlertStatus::Ignored, "{heard:?}");
+        assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(heard.alert_id));
+        assert_eq!(t.payment(&payment).await.status, Status::Approved, "nothing is reversed by itself");
     }
 }
