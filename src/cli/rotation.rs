@@ -11,7 +11,7 @@ use super::Desk;
 use super::print::{self, Object};
 use crate::app::App;
 use crate::config::Secret;
-use crate::ops::data_keys::reseal::{self, Progress, ROWS};
+use crate::ops::data_keys::reseal::{self, Progress};
 use crate::ops::data_keys::{self, KeysRefused, Standing, Stays};
 use crate::vault::Vault;
 
@@ -84,7 +84,7 @@ async fn follow(app: &App) -> anyhow::Result<()> {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
             Progress::Went { table, looked_at } => {
-                rows += looked_at.min(ROWS);
+                rows += looked_at;
                 bar.set_message(format!("{table}: {rows} rows looked at"));
                 bar.tick();
             }

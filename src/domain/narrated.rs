@@ -383,15 +383,12 @@ fn words_of<'a>(piece: &'a str, payer: &[&str], is_cut: bool) -> Vec<&'a str> {
         (word.len() > 1 || last == Some(*word)) && word.chars().all(char::is_alphabetic) && !word.is_empty()
     };
     let all: Vec<&str> = piece.split(' ').filter(letters).collect();
-    let mut words: Vec<&str> = all.iter().copied().filter(|word| !FORMS.contains(word)).collect();
-    // Nothing but such a word stands there.
-    let all_given = if all.len() == 1 && GIVEN.contains(&all[0]) { all.clone() } else { Vec::new() };
-    if words.len() == 1 {
-        words = all.into_iter().filter(|word| GIVEN.contains(word) || words.contains(word)).collect();
-    }
-    if words.is_empty() {
-        words = all_given;
-    }
+    let plain: Vec<&str> = all.iter().copied().filter(|word| !FORMS.contains(word)).collect();
+    let mut words = match plain.len() {
+        0 if all.len() == 1 => all.into_iter().filter(|word| GIVEN.contains(word)).collect(),
+        1 => all.into_iter().filter(|word| GIVEN.contains(word) || plain.contains(word)).collect(),
+        _ => plain,
+    };
     if words.len() >= WORDS_MIN && words.iter().all(|word| payer.contains(word)) {
         words.clear();
     }

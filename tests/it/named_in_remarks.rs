@@ -39,7 +39,7 @@ fn debit(t: &TestApp, naira: i64, narration: &str) -> String {
 }
 
 /// The same credit of a bank that cuts its narration off there.
-async fn cut_off(t: &TestApp, mail: &str, narration: &str) -> AlertOutcome {
+pub async fn cut_off(t: &TestApp, mail: &str, narration: &str) -> AlertOutcome {
     let mut taken = t.taken(mail, true);
     taken.facts.narration = Some(narration.to_owned());
     taken.facts.narration_cut = true;

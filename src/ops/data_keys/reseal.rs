@@ -15,7 +15,7 @@ use crate::store::tables::sealed::{SEALED, SealedTable};
 use crate::store::{Applied, Step};
 
 /// Rows in one step.
-pub const ROWS: usize = 200;
+const ROWS: usize = 200;
 /// Between the passes: no node stands still for longer and goes on.
 pub const SECOND_PASS_AFTER: Span = Span::days(7);
 
@@ -133,13 +133,8 @@ async fn resealed(
 }
 
 async fn forget_older(app: &App, newest: &DataKeyRow) -> Result<(), OpError> {
-    let after = DataKeyRow { version: newest.version + 1, ..newest.clone() };
-    let unit = app
-        .store
-        .unit(0)
-        .await?
-        .step(data_keys::at(newest, &after))
-        .steps(data_keys::remove_older(newest.id));
+    let unit =
+        app.store.unit(0).await?.step(data_keys::moved(newest)).steps(data_keys::remove_older(newest.id));
     if app.store.apply(unit).await?.is_done() {
         tracing::info!(key = newest.id, "the keys before it are forgotten");
     }

@@ -145,7 +145,7 @@ fn place(business_id: i64) -> String {
 fn seal(app: &App, business_id: i64, next: Cursor, balance: Option<Money>) -> Result<String, OpError> {
     let text = format!("{next} {}", balance.map_or_else(String::new, |balance| balance.kobo().to_string()));
     let sealed = app.vault.seal(&place(business_id), text.as_bytes(), app.random.as_ref());
-    sealed.map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).map_err(|error| OpError::Fault(error.to_string()))
+    sealed.map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).map_err(OpError::from)
 }
 
 fn open(app: &App, business_id: i64, text: &str) -> Option<(Cursor, Option<Money>)> {

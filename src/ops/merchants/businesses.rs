@@ -132,10 +132,7 @@ fn fresh_secret(app: &App, business_id: i64) -> Result<(Zeroizing<String>, Vec<u
     let mut bytes = [0; 32];
     app.random.fill(&mut bytes);
     let text = Secret::from_random(bytes).text();
-    let sealed = app
-        .vault
-        .seal(&secret_place(business_id), text.as_bytes(), app.random.as_ref())
-        .map_err(|error| OpError::Fault(error.to_string()))?;
+    let sealed = app.vault.seal(&secret_place(business_id), text.as_bytes(), app.random.as_ref())?;
     Ok((text, sealed))
 }
 
@@ -236,10 +233,7 @@ pub async fn signing_secrets(
     all.extend(sealed.previous.filter(|(_, until)| now < *until).map(|(secret, _)| secret));
     let mut secrets = Vec::with_capacity(all.len());
     for one in all {
-        let plain = app
-            .vault
-            .unseal(&secret_place(business_id), &one)
-            .map_err(|error| OpError::Fault(error.to_string()))?;
+        let plain = app.vault.unseal(&secret_place(business_id), &one)?;
         let text = std::str::from_utf8(&plain).unwrap_or_default();
         let secret = Secret::parse(text)
             .map_err(|_| OpError::Fault(format!("the webhook secret of business {business_id} is broken")))?;

@@ -102,7 +102,7 @@ pub async fn compose(app: &App, note: &Note<'_>, by: By) -> Result<Composed, OpE
     let job_id = app.store.id(IdKind::Job).await?;
     let seal = |place: &str, plain: &str| {
         let sealed = app.vault.seal(place, plain.as_bytes(), app.random.as_ref());
-        sealed.map_err(|error| OpError::Fault(error.to_string()))
+        sealed.map_err(OpError::from)
     };
     let row = MessageRow {
         id,

@@ -63,7 +63,7 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
         MessageKind::Merchant => {
             let sealed = row.sealed_text.as_deref().ok_or_else(|| missing("text"))?;
             let plain = app.vault.unseal(&text_place(row.id), sealed);
-            let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
+            let plain = plain?;
             let text = String::from_utf8_lossy(&plain).into_owned();
             let merchant = merchant_name(app, row.business_id).await?;
             Ok(Words::plain(message::merchant_text(&merchant, &text), [merchant, text]))
@@ -176,7 +176,7 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
 
 pub(super) fn phone_of(app: &App, row: &MessageRow) -> Result<Phone, OpError> {
     let plain = app.vault.unseal(&phone_place(row.id), &row.sealed_phone);
-    let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
+    let plain = plain?;
     let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_key);
     phone.ok_or_else(|| OpError::Fault(format!("message {}: its phone number is not valid", row.id)))
 }

@@ -43,7 +43,7 @@ pub(in crate::ops) async fn text_mail(
     }
     let id = app.store.id(IdKind::OutgoingMail).await?;
     let sealed = app.vault.seal(&place(id), text.as_bytes(), app.random.as_ref());
-    let sealed = sealed.map_err(|error| OpError::Fault(error.to_string()))?;
+    let sealed = sealed?;
     written(app, id, MailKind::Text, (to, subject), Some(sealed)).await
 }
 
@@ -86,7 +86,7 @@ pub(in crate::ops) async fn to_send(app: &App, id: i64) -> Result<Option<(MailRo
 pub(in crate::ops) fn opened(app: &App, mail: &MailRow) -> Result<Option<Zeroizing<String>>, OpError> {
     let Some(sealed) = &mail.body else { return Ok(None) };
     let plain = app.vault.unseal(&place(mail.id), sealed);
-    let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
+    let plain = plain?;
     Ok(Some(Zeroizing::new(String::from_utf8_lossy(&plain).into_owned())))
 }
 

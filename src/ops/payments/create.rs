@@ -86,11 +86,11 @@ pub(super) async fn create_noted(
         return Ok(Created::DuplicateTransactionId);
     }
     let bvn = match &new.bvn {
-        Some(bvn) => Some(
-            app.vault
-                .seal(&format!("payments/{}/bvn", payment.id), bvn.as_bytes(), app.random.as_ref())
-                .map_err(|error| OpError::Fault(error.to_string()))?,
-        ),
+        Some(bvn) => Some(app.vault.seal(
+            &format!("payments/{}/bvn", payment.id),
+            bvn.as_bytes(),
+            app.random.as_ref(),
+        )?),
         None => None,
     };
     let unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, bvn));

@@ -18,7 +18,7 @@ fn place(user_id: i64) -> String {
 
 /// The secret as an app has it.
 pub(super) fn opened(app: &App, user_id: i64, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpError> {
-    app.vault.unseal(&place(user_id), sealed).map_err(|error| OpError::Fault(error.to_string()))
+    app.vault.unseal(&place(user_id), sealed).map_err(OpError::from)
 }
 
 /// A secret that an app has to take in: its address is what the QR code holds.
@@ -52,7 +52,7 @@ pub async fn begin_totp(app: &App, session: &Session) -> Result<Option<Begun>, O
         let mut secret = Zeroizing::new([0; SECRET_BYTES]);
         app.random.fill(secret.as_mut());
         let sealed = app.vault.seal(&place(user.id), secret.as_ref(), app.random.as_ref());
-        let sealed = sealed.map_err(|error| OpError::Fault(error.to_string()))?;
+        let sealed = sealed?;
         let after = UserRow { totp_begun: Some(sealed), ..user.clone() };
         let unit = app.store.unit(user.id).await?.step(users::set(&user, &after, app.now()));
         if app.store.apply(unit).await?.is_done() {

@@ -60,10 +60,7 @@ pub async fn ensure(app: &App, phone: &Phone) -> Result<Ensured, OpError> {
             return Ok(Ensured { wallet, created: false });
         }
         let id = app.store.id(IdKind::Wallet).await?;
-        let sealed = app
-            .vault
-            .seal(&place(id), phone.key().as_bytes(), app.random.as_ref())
-            .map_err(|error| OpError::Fault(error.to_string()))?;
+        let sealed = app.vault.seal(&place(id), phone.key().as_bytes(), app.random.as_ref())?;
         let step = wallets::add(id, sealed, &hash, phone.test_of(), Tier::FIRST.number(), app.now());
         match app.store.apply(app.store.unit(id).await?.step(step)).await? {
             Applied::Done(_) => {

@@ -42,7 +42,7 @@ fn seal_place(business_id: i64) -> String {
 /// A mark of a place, by which a follower who has had no event yet goes on from where it began.
 pub fn mark(app: &App, business_id: i64, place: i64) -> Result<String, OpError> {
     let sealed = app.vault.seal(&seal_place(business_id), &place.to_be_bytes(), app.random.as_ref());
-    let sealed = sealed.map_err(|error| OpError::Fault(error.to_string()))?;
+    let sealed = sealed?;
     Ok(format!("{MARK}{}", URL_SAFE_NO_PAD.encode(sealed)))
 }
 

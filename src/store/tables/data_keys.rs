@@ -101,9 +101,9 @@ pub fn wrap(key_id: i64, root: &str, wrapped: Vec<u8>, at: Timestamp) -> Step {
     })
 }
 
-/// Guards a change of the keys by what was read of the first of them.
-pub fn moved(first: &DataKeyRow) -> Step {
-    Step::one(&MOVED, vec![first.id.into(), first.version.into()])
+/// Guards a change of the keys by what was read of one of them.
+pub fn moved(key: &DataKeyRow) -> Step {
+    Step::one(&MOVED, vec![key.id.into(), key.version.into()])
 }
 
 /// How far the pass has got, guarded by what was read before.

@@ -7,7 +7,6 @@ use tillbell::domain::payout::PayoutStatus;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::MemberRole;
 use tillbell::ops::alerts::reverse::ReverseRefused;
-use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::notices::alarms::alarms_since;
 use tillbell::ops::payouts::end::{Outcome, mark_payout};
 use tillbell::ops::payouts::request::PayoutRow;
@@ -18,6 +17,7 @@ use crate::counted_once::approve_on;
 use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
+use crate::named_in_remarks::cut_off;
 use crate::undoing::undo;
 
 /// The bank's debit alert of a transfer whose narration ends so.
@@ -306,11 +306,10 @@ on_both! {
         t.create(&shop, 4_000, "Sani Lawal").await;
         t.advance(LATER);
         let at = t.app.now() - Span::seconds(60);
-        let mut taken = t.taken(&Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text(), true);
-        taken.facts.narration = Some("FIP:GTB/SANI LAWAL/xxxxxxxxxxxxxxPA".into());
-        taken.facts.narration_cut = true;
+        let mail = Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text();
+        let narration = "FIP:GTB/SANI LAWAL/xxxxxxxxxxxxxxPA";
         t.ingest(&debit(&t, 4_000, &format!("xxxxxxxxxxxxxx{}", row.payout.code))).await;
-        let credit = take_alert(&t.app, &taken).await.unwrap();
+        let credit = cut_off(&t, &mail, narration).await;
         assert_eq!(credit.status, AlertStatus::Review, "{credit:?}");
         assert!(credit.reason.contains("may have taken this money back"), "{credit:?}");
     }
@@ -320,10 +319,9 @@ on_both! {
         t.create(&shop, 4_000, "Sani Lawal").await;
         t.advance(LATER);
         let at = t.app.now() - Span::seconds(20);
-        let mut taken = t.taken(&Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text(), true);
-        taken.facts.narration = Some("FIP:GTB/SANI LAWAL/NIP Transfer to TILL AND BELL".into());
-        taken.facts.narration_cut = true;
-        assert_eq!(take_alert(&t.app, &taken).await.unwrap().status, AlertStatus::Matched);
+        let mail = Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text();
+        let narration = "FIP:GTB/SANI LAWAL/NIP Transfer to TILL AND BELL";
+        assert_eq!(cut_off(&t, &mail, narration).await.status, AlertStatus::Matched);
         t.advance(LATER);
         t.ingest(&debit(&t, 4_000, &row.payout.code)).await;
         assert_eq!((status(&t, &row).await, unclear(&t).await.len()), (PayoutStatus::Paid, 0));
@@ -337,10 +335,9 @@ on_both! {
             let payment = t.create(&shop, 4_000, "Sani Lawal").await;
             t.advance(LATER);
             let at = t.app.now() - Span::seconds(20);
-            let mut taken = t.taken(&Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text(), true);
-            taken.facts.narration = Some(format!("FIP:GTB/SANI LAWAL/xxxxxxxxxxxxxx{end}"));
-            taken.facts.narration_cut = true;
-            let credit = take_alert(&t.app, &taken).await.unwrap();
+            let mail = Alert::credit(ACCOUNT, 4_000, "Sani Lawal", at).text();
+            let narration = &format!("FIP:GTB/SANI LAWAL/xxxxxxxxxxxxxx{end}");
+            let credit = cut_off(&t, &mail, narration).await;
             assert_eq!(credit.status == AlertStatus::Review, is_seen, "{credit:?}");
             if is_seen {
                 approve_on(&t.app, credit.alert_id, &payment, Some("he is known")).await.unwrap();
