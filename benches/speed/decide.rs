@@ -3,8 +3,9 @@
 
 use std::time::Instant;
 
-use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::alert::{AlertStatus, BankTime, TimePrecision};
 use tillbell::domain::money::Money;
+use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::decide_alert;
 use tillbell::store::Step;
 use tillbell::store::tables::alerts;
@@ -19,6 +20,8 @@ const HOOK: &str = "https://shop0.example/hook";
 const DECIDED: usize = 300;
 /// The one amount of many payments; no other has it.
 const SAME: Money = Money(77_700_000_000);
+/// Seconds between two transfers.
+const APART: i64 = 10;
 /// From 1,000 to 1,000,000,000 kobo, as payments vary.
 const AMOUNTS: usize = 1_000_000_000;
 
@@ -51,8 +54,11 @@ async fn fill(
 /// Median and maximum of deciding an alert for each of the payments, in ms.
 async fn time(world: &World, paid: &[tillbell::domain::payment::Payment], wanted: AlertStatus) -> (f64, f64) {
     let (mut times, mut incomplete) = (Vec::new(), 0);
-    for payment in paid {
-        let alert = world.alert(payment).await;
+    for (at, payment) in paid.iter().enumerate() {
+        let mut alert = world.alert(payment).await;
+        // Money comes to an account one transfer after another, and not hundreds of one price within a second.
+        let came = world.app.now() - Span::seconds(APART * at as i64);
+        alert.facts.occurred = Some(BankTime { begin: came, end: came, precision: TimePrecision::Second });
         world
             .flush(vec![alerts::add(&alert), alerts::raise_amount_version(world.account.id, payment.amount)])
             .await;

@@ -35,6 +35,8 @@ const REFERENCE_MIN: usize = 6;
 /// Letters of a word that counts as a part of a name, and words that make one.
 const WORD_MIN: usize = 3;
 const WORDS_MIN: usize = 2;
+/// Letters and digits at the end of a narration by which another one is known to repeat it.
+const END_REPEATED: usize = 6;
 /// Two layouts of a bank, or two banks that tell of one transfer, are not written by one clock.
 pub const LAYOUTS_APART: Span = Span::minutes(2);
 /// Between a virtual account's own bank and the one that it is settled through, the time of settling is minutes, or that
@@ -319,7 +321,7 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
         let shares = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         shares(&debit.session_id, &credited.session_id)
             || usable_reference(&debit.reference).is_some() && shares(&debit.reference, &credited.reference)
-            || names_the_payer(undoing, credit)
+            || may_name_the_payer(undoing, credit)
     };
     let is_half = i128::from(taken.kobo()) * 2 >= i128::from(came.kobo());
     taken == came && taken > FEE_MOST || is_half && is_named()
@@ -330,18 +332,53 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
 pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
     let Some(payer) = credit.facts.payer_name.as_deref().map(fold) else { return false };
     let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
-    told_by.facts.typed().enumerate().any(|(at, typed)| {
-        let is_cut = at == 0 && told_by.facts.narration_cut;
-        let typed = fold(typed);
+    narrations(told_by).any(|(typed, is_cut)| {
         let told: Vec<&str> = typed.split(' ').collect();
         let agreeing = words.iter().filter(|word| told.contains(word)).count();
-        // The rest of a name that a bank has cut off stood behind: its last word is one of the name, or begins as one.
+        // The rest of a name that a bank has cut off stood behind.
         let begun = told.last().filter(|_| is_cut);
-        let goes_on = begun.is_some_and(|begun| {
-            words.iter().any(|word| word.starts_with(begun)) && (agreeing > 0 || begun.len() >= WORD_MIN)
-        });
-        agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0 || goes_on
+        let goes_on = begun.is_some_and(|begun| words.iter().any(|word| word.starts_with(begun)));
+        agreeing > 0 && (agreeing >= WORDS_MIN.min(words.len()) || goes_on)
     })
+}
+
+/// The same, or the bank cut it off in a word that one of the payer's begins like. Such a word may be anybody's, and of a
+/// remark: what it names is not told from the others by it.
+pub fn may_name_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
+    let payer = credit.facts.payer_name.as_deref().map(fold).unwrap_or_default();
+    let begins = |typed: &str| {
+        let begun = typed.split(' ').next_back().filter(|begun| begun.len() >= WORD_MIN);
+        begun.is_some_and(|begun| payer.split(' ').any(|word| word.starts_with(begun)))
+    };
+    names_the_payer(told_by, credit) || narrations(told_by).any(|(typed, is_cut)| is_cut && begins(&typed))
+}
+
+/// What payers may have typed into an alert, folded, and whether the bank cut its end off.
+fn narrations(alert: &AlertRow) -> impl Iterator<Item = (String, bool)> {
+    alert.facts.typed().enumerate().map(|(at, typed)| (fold(typed), at == 0 && alert.facts.narration_cut))
+}
+
+/// Whether the words of a debit may be those that the payer of a credit typed: the end of the one narration stands in the other,
+/// or the credit's mail does not show all that was typed. Then a name in them may be his remark, and tells him from nobody.
+pub fn may_repeat(debit: &AlertRow, credit: &AlertRow) -> bool {
+    let shows_all = credit.facts.typed().next().is_some() && !credit.facts.narration_cut;
+    !shows_all || repeats_end(debit, credit) || repeats_end(credit, debit)
+}
+
+/// Whether what a payer typed into the one alert ends in what stands in the other.
+pub fn repeats_end(other: &AlertRow, one: &AlertRow) -> bool {
+    let told: Vec<String> = other.facts.typed().map(squeezed).collect();
+    let ends_there = |typed: &str| {
+        let typed = squeezed(typed);
+        let end = typed.len().checked_sub(END_REPEATED).map(|at| &typed[at..]);
+        end.is_some_and(|end| told.iter().any(|text| text.contains(end)))
+    };
+    one.facts.typed().any(ends_there)
+}
+
+/// Letters and digits alone, as one narration is compared with another.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
 }
 
 /// Whether a debit that names a credit by a key speaks of it: of its amount, and it was not dismissed. One that was
@@ -369,8 +406,9 @@ pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> b
     let has_its_own = has_its_own && !is_forwarded(other);
     let names_that_one = names_the_payer(undoing, named)
         && of_other.payer_name.is_some()
-        && !names_the_payer(undoing, other)
-        && !names_the_payer(other, named);
+        && !may_name_the_payer(undoing, other)
+        && !may_name_the_payer(other, named)
+        && !may_repeat(undoing, other);
     speaks_of(undoing, named) && (has_its_own || names_that_one)
 }
 
@@ -1091,6 +1129,52 @@ mod tests {
     }
 
     #[test]
+    fn a_stump_may_be_anybodys_and_names_nobody() {
+        let told = |words: &str, is_cut: bool| {
+            with(&debit(AlertKind::Reversal), |a| {
+                (a.facts.narration, a.facts.narration_cut) = (text(words), is_cut)
+            })
+        };
+        let came = with(&credit(), |a| a.facts.payer_name = text("ADEBAYO MUSA"));
+        for (words, is_cut, named, may_be) in [
+            ("for my shop at ADE", true, false, true),
+            ("for my shop at AD", true, false, false),
+            ("for my shop at ADE", false, false, false),
+            ("for my shop at ADO", true, false, false),
+            ("for MUSA AD", true, true, true),
+            ("for MUSA AD", false, false, false),
+            ("MUSA ADEBAYO", false, true, true),
+        ] {
+            let debit = told(words, is_cut);
+            let found = (names_the_payer(&debit, &came), may_name_the_payer(&debit, &came));
+            assert_eq!(found, (named, may_be), "{words} {is_cut}");
+        }
+        assert!(!may_name_the_payer(&told("ADE", true), &with(&came, |a| a.facts.payer_name = None)));
+    }
+
+    #[test]
+    fn a_debit_may_repeat_what_ends_alike_or_is_not_shown() {
+        let told = |words: &str| with(&debit(AlertKind::Reversal), |a| a.facts.narration = text(words));
+        let typed = |words: Option<&str>| with(&credit(), |a| a.facts.narration = words.map(str::to_owned));
+        for (words, shown, may_be) in [
+            ("RVSL/for my shop at ADE", Some("SANI LAWAL/for my shop at ADEOLA road"), true),
+            ("the mall NGOZI UMEADI", Some("SANI LAWAL/at the mall"), true),
+            ("RVSL NGOZI UMEADI", Some("SANI LAWAL/shoes"), false),
+            // Six signs, and no fewer.
+            ("RVSL/a1-b2 c3", Some("x A1B2C3 y"), true),
+            ("RVSL/1-b2 c3", Some("x 1B2C3 y"), false),
+            ("mall", Some("mall"), false),
+            ("RVSL NGOZI UMEADI", None, true),
+        ] {
+            assert_eq!(may_repeat(&told(words), &typed(shown)), may_be, "{words}: {shown:?}");
+        }
+        let cut = with(&typed(Some("SANI LAWAL/shoes")), |a| a.facts.narration_cut = true);
+        assert!(may_repeat(&told("RVSL NGOZI UMEADI"), &cut));
+        let remarks = with(&typed(Some("SANI LAWAL")), |a| a.facts.remarks = text("gift of Ngozi"));
+        assert!(may_repeat(&told("RVSL gift of Ngozi Umeadi"), &remarks));
+    }
+
+    #[test]
     fn debits_are_copies_only_where_nothing_sets_them_apart() {
         let plain = with(&debit(AlertKind::Payment), |a| (a.facts.occurred, a.facts.balance) = (None, None));
         let says = |words: &str| with(&plain, |a| a.facts.narration = text(words));
@@ -1157,10 +1241,21 @@ mod tests {
         // Names.
         let of = |payer: &str, alert: &AlertRow| with(alert, |a| a.facts.payer_name = text(payer));
         let (named, other) = (of("SANI LAWAL", &named), of("HALIMA GARBA", &bare));
+        let untold = with(&other, |a| (a.facts.narration, a.facts.remarks) = (None, None));
+        let other = with(&other, |a| a.facts.narration = text("TRF/HALIMA GARBA/shoes"));
         let says = |words: &str| with(&back, |a| a.facts.narration = text(words));
         assert!(leaves_alone(&says("RVSL SANI LAWAL"), &named, &other));
         assert!(!leaves_alone(&says("RVSL HALIMA GARBA"), &named, &other));
         assert!(!leaves_alone(&says("RVSL HALIMA GARBA SANI LAWAL"), &named, &other));
+        // The name may be a remark of that one's payer, of which its mail shows nothing, or not all.
+        assert!(!leaves_alone(&says("RVSL SANI LAWAL"), &named, &untold));
+        let cut = with(&other, |a| a.facts.narration_cut = true);
+        assert!(!leaves_alone(&says("RVSL SANI LAWAL"), &named, &cut));
+        assert!(!leaves_alone(
+            &says("RVSL SANI LAWAL/gift shoes"),
+            &named,
+            &with(&other, |a| a.facts.narration = text("gift shoes"))
+        ));
         let dismissed = with(&named, |a| a.status = AlertStatus::Dismissed);
         assert!(!leaves_alone(&says("RVSL SANI LAWAL"), &dismissed, &other));
         let silent = with(&other, |a| a.facts.payer_name = None);

@@ -75,6 +75,14 @@ on_both! {
             (12, "Ngozi Umeadi", 7_000, "UMEADI, (NGOZI)", "", true),
             (12, "Ngozi Umeadi", 7_000, "UMEADI//0803/NGOZI", "", true),
             (0, "Ngozi Umeadi", 7_000, "", "INV12NGOZI UMEADI08031234567", true),
+            // Words that banks and payers write are names as well.
+            (0, "Job Okafor", 7_000, "JOB OKAFOR", "", true),
+            (12, "Ada Rice", 7_000, "ORDER OF ADA RICE", "", true),
+            (0, "Ngozi Light", 7_000, "LIGHT/NGOZI", "", true),
+            (0, "School Fees", 7_000, "SCHOOL FEES", "", false),
+            (0, "Yusuf Rent", 7_000, "RENT OF YUSUF", "", false),
+            // The shop that is paid pays nobody.
+            (0, "Bolu Example", 7_000, "FOR BOLU EXAMPLE", "", false),
             // One word is anybody's, and so are those that banks write, and the account's holder.
             (0, "Ngozi Umeadi", 7_000, "ORDER OF NGOZI", "", false),
             (12, "Ngozi Umeadi", 7_000, "ORDER OF NGOZI", "", false),
@@ -95,6 +103,40 @@ on_both! {
             let expected = if is_asked { AlertStatus::Review } else { AlertStatus::Matched };
             assert_eq!(paid.status, expected, "{others} others, {name}, {narration} {remarks}: {paid:?}");
             assert_eq!(paid.reason.contains(&format!("{:?}", theirs.transaction_id)), is_asked, "{paid:?}");
+        }
+    }
+
+    async fn money_that_tells_the_id_of_anothers_payment_is_nobodys_by_itself(db: TestDatabase) {
+        for (tells, is_asked) in [("whole", true), ("longer", false), ("none", false)] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            let theirs = t.create(&victim, 7_000, "Ngozi Umeadi").await;
+            let own = t.create(&taker, 7_000, "Lagos Remit Ltd").await;
+            t.advance(LATER);
+            let told = match tells {
+                "whole" => format!("ORDER {}", theirs.transaction_id.to_lowercase()),
+                "longer" => format!("ORDER {}7", theirs.transaction_id),
+                _ => format!("ORDER {}", own.transaction_id),
+            };
+            let paid = t.ingest(&typed(&credit(&t, 7_000, "Lagos Remit Ltd").text(), "", &told)).await;
+            assert_eq!(paid.status == AlertStatus::Review, is_asked, "{told}: {paid:?}");
+            assert_eq!(paid.reason.contains(&format!("{:?}", theirs.transaction_id)), is_asked, "{paid:?}");
+        }
+    }
+
+    async fn what_the_bank_cuts_off_of_payer_and_holder_names_nobody_else(db: TestDatabase) {
+        for (name, narration) in [
+            ("Olive Bellama", "NIP TRANSFER TO OLIVE PARK AND BELL"),
+            ("Till Belleh", "NIP TRANSFER TO TILL AND BELL"),
+            ("Sani Yunusa", "FIP:OPAY/SANI YUSUF/TRANSFER FROM SANI Y"),
+        ] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            t.create(&victim, 7_000, name).await;
+            t.create(&taker, 7_000, "Sani Yusuf").await;
+            t.advance(LATER);
+            let paid = cut_off(&t, &credit(&t, 7_000, "Sani Yusuf").text(), narration).await;
+            assert_eq!(paid.status == AlertStatus::Review, name == "Olive Bellama", "{narration}: {paid:?}");
         }
     }
 
@@ -197,6 +239,55 @@ on_both! {
             for id in [own.alert_id, honest] {
                 assert_eq!(alert(&t, id).await.linked_alert_id, Some(back.alert_id), "{how}: {id}");
             }
+        }
+    }
+
+    async fn a_name_in_a_debit_frees_nobody_whose_own_words_it_may_be(db: TestDatabase) {
+        // What the credit shows of what its payer typed, how a debit repeats it, and who else paid as much.
+        for (shown, told, honest, is_freed) in [
+            ("FIP:GTB/SANI LAWAL/for my shop at ADEOLA road", "RVSL TRF 00001326031011/for my shop at ADE", "Adebayo Musa", false),
+            ("FIP:GTB/SANI LAWAL/goods for the shop in the mall", "goods for the shop in the mall NGOZI UMEADI", "Ngozi Umeadi", false),
+            ("FIP:GTB/SANI LAWAL/goods for my", "NGOZI UMEADI", "Ngozi Umeadi", false),
+            // All of it is shown, and the debit repeats none of it.
+            ("FIP:GTB/SANI LAWAL/shoes.", "RVSL TRF/NGOZI UMEADI", "Ngozi Umeadi", true),
+        ] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            let thief = t.merchant("bolu.example").await;
+            let owner = member(&t, &thief, OWNER, MemberRole::Owner).await;
+            let account = ready_account(&t, &thief, owner, &GIVEN).await;
+            let (_, other) = paid(&t, &shop, 8_400, honest, str::to_owned).await;
+            t.create(&thief, 8_400, "Sani Lawal").await;
+            t.advance(LATER);
+            let mut taken = t.taken(&credit(&t, 8_400, "Sani Lawal").text(), true);
+            taken.facts.narration = Some(shown.to_owned());
+            taken.facts.narration_cut = !is_freed;
+            let own = take_alert(&t.app, &taken).await.unwrap();
+            assert_eq!(own.status, AlertStatus::Matched, "{own:?}");
+            ask_for(&t.app, thief.id, account.id, 800_000).await.unwrap();
+            t.advance(LATER);
+            let back = cut_off(&t, &debit(&t, 8_400, "GOODS"), told).await;
+            assert_eq!(back.status, AlertStatus::Ignored, "{back:?}");
+            for (id, is_held) in [(own.alert_id, !is_freed), (other, true)] {
+                let expected = is_held.then_some(back.alert_id);
+                assert_eq!(alert(&t, id).await.linked_alert_id, expected, "{told}: {id} of {}, {other}", own.alert_id);
+            }
+            let exported = export_payouts(&t.app, "ola", false).await.unwrap().unwrap();
+            assert_eq!(exported.rows.is_empty(), !is_freed, "{told}");
+        }
+    }
+
+    async fn whose_payouts_wait_already_is_told_of_one_credit_alone(db: TestDatabase) {
+        let (t, school) = world(db).await;
+        let mut fees = Vec::new();
+        for payer in ["Ngozi Umeadi", "Emeka Duru", "Sani Lawal", "Bola Ajayi", "Kemi Adeola"] {
+            let remark = |mail: &str| typed(mail, "", "fees of the third term");
+            fees.push(paid(&t, &school, 8_400, payer, remark).await.1);
+        }
+        let back = t.ingest(&typed(&debit(&t, 8_400, "EMEKA DURU"), "", "fees of the third term")).await;
+        assert_eq!(back.status, AlertStatus::Ignored, "{back:?}");
+        for (at, id) in fees.into_iter().enumerate() {
+            let expected = (at == 1).then_some(back.alert_id);
+            assert_eq!(alert(&t, id).await.linked_alert_id, expected, "credit {at}");
         }
     }
 }

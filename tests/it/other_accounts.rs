@@ -11,6 +11,7 @@ use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::payments::reject::reject_payment;
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
+use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
 const OTHER: &str = "0123458801";
@@ -167,6 +168,27 @@ on_both! {
         let row = t.app.store.alert(alert.alert_id).await.unwrap().unwrap();
         assert_eq!(seen["taken_at"], row.decided_at.unwrap().to_string());
         assert_eq!(t.payment(&there).await.status, Status::Pending);
+    }
+
+    async fn who_asks_first_in_a_customers_name_gets_no_money_for_the_shop_she_paid_there_before(db: TestDatabase) {
+        // In the last case she has paid nobody there, and a stranger's payment elsewhere keeps nobody's money.
+        for (before, expected) in [(Some(7_000), AlertStatus::Review), (None, AlertStatus::Matched)] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            if let Some(naira) = before {
+                let first = t.create(&shop, naira, PAYER).await;
+                let paid = paid_to(&t, ACCOUNT, naira).await;
+                assert_eq!(paid.transaction_id, Some(first.transaction_id), "{}", paid.reason);
+            }
+            let taken = t.create(&taker, 8_400, PAYER).await;
+            t.account(OTHER).await;
+            let meant = t.create(&shop, 8_400, PAYER).await;
+            assert_ne!(taken.account_id, meant.account_id);
+            let alert = paid_to(&t, ACCOUNT, 8_400).await;
+            assert_eq!(alert.status, expected, "{alert:?}");
+            let told = format!("{:?} of business {} asks for just this amount from a payer of this name on another account", meant.transaction_id, shop.id);
+            assert_eq!(alert.reason.contains(&told), before.is_some(), "{alert:?}");
+        }
     }
 
     async fn payments_that_nobody_may_approve_hide_none_that_a_person_may(db: TestDatabase) {

@@ -91,6 +91,11 @@ pub fn verdict_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>)
     rule_on(expected, received, cut).verdict
 }
 
+/// Whether the name is a business's, which may send money for others.
+pub fn is_business(name: &Folded) -> bool {
+    name.business
+}
+
 /// Whether a payment of this name can be approved by the rule at all: a single name, or more words than the rule
 /// takes, never can, whoever pays. Two names written as one word can: their payer's bank may write two.
 pub fn may_match(expected: &Folded) -> bool {

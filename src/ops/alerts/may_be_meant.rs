@@ -5,15 +5,11 @@
 //! (contract/matching.md#m11, #m14).
 
 use crate::app::App;
-use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{
-    AmountFit, CANDIDATES_MAX, NEAR_MISS, has_ended_lately, is_timely, similar_amounts, speaks_since,
-};
+use crate::domain::matching::{CANDIDATES_MAX, NEAR_MISS, has_ended_lately, similar_amounts, speaks_since};
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{self, Folded, NameVerdict, verdict_folded};
-use crate::domain::narrated::{Narrated, narrated_names};
+use crate::domain::name::{self, Folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
@@ -31,8 +27,6 @@ const OF_AMOUNT_MAX: usize = 8;
 const OF_AMOUNT_MOST: usize = 2_000;
 /// Corrections that are read: a business may make 700 in the days for which they speak.
 const CORRECTIONS_MAX: usize = 5_000;
-/// Open payments of about the amount that are looked at for a name whose end is missing.
-const BEGUN_NAMES_MAX: usize = 200;
 /// Payments found by name, and ended ones around the amount.
 const SUGGESTIONS_READ: usize = 50;
 
@@ -217,54 +211,6 @@ async fn missed_by_index(
     of_others(app, price, is_like).await
 }
 
-/// Another payment, of whichever beneficiary, of which the payer's words name the payer, though the money came under another name: open, ended
-/// lately or corrected, and of about the amount. Whoever bears the payer's own name is weighed by that; the account's
-/// holder, whom banks name in every narration, pays nobody.
-pub async fn named_besides(
-    app: &App,
-    alert: &AlertRow,
-    winner: &Payment,
-    (account, received): (&ReceivingAccount, Money),
-    before: &[Payment],
-) -> Result<Option<Payment>, OpError> {
-    let payer_name = alert.facts.payer_name.as_deref().unwrap_or_default();
-    let mut names: Vec<Narrated> = Vec::new();
-    for (at, typed) in alert.facts.typed().enumerate() {
-        names.extend(narrated_names(typed, payer_name, at == 0 && alert.facts.narration_cut));
-    }
-    let (payer, holder) = (Folded::new(payer_name), Folded::new(&account.name));
-    let (cut, similar) = (alert.facts.cut_lengths(), similar_amounts(received));
-    let asks = |payment: &Payment| {
-        AmountFit::of(payment, received).approves()
-            || similar.0 <= payment.amount && payment.amount <= similar.1
-    };
-    // Of a name whose end is missing no index tells; no more than so many of about the amount are looked at.
-    let around = match names.iter().any(|name| name.is_cut) {
-        true => app.store.open_payments_between(account.id, similar, BEGUN_NAMES_MAX).await?,
-        false => Vec::new(),
-    };
-    for name in names {
-        let found = like(app, alert, (account.id, &name.text), possible_amounts(received)).await?;
-        let (narrated, known) = (Folded::new(&name.text), before.iter().chain(&around).cloned());
-        let other = open_or_ended_lately(alert, found.payments).into_iter().chain(known).find(|other| {
-            let expected = Folded::new(&other.payer_name);
-            other.id != winner.id
-                && alert.simulated_for.is_none_or(|business_id| business_id == other.business_id)
-                && is_timely(other, interval(alert), alert.first_seen)
-                && asks(other)
-                && (name::in_common(&expected, &narrated, &[]).is_much()
-                    || verdict_folded(&expected, &narrated, &[]) == NameVerdict::Match
-                    || name.begins(&other.payer_name))
-                && !name::is_like(&expected, &payer, &cut)
-                && !name::is_like(&expected, &holder, &[])
-        });
-        if other.is_some() {
-            return Ok(other);
-        }
-    }
-    Ok(None)
-}
-
 /// Adds payments of the same name whatever their amount, and ended ones of about the amount.
 pub async fn with_suggestions(
     app: &App,
@@ -294,7 +240,7 @@ pub async fn with_suggestions(
 }
 
 /// Payments on the account of like names and of these amounts, by the index.
-async fn like(
+pub(super) async fn like(
     app: &App,
     alert: &AlertRow,
     (account_id, payer_name): (i64, &str),
@@ -312,7 +258,7 @@ async fn like(
 }
 
 /// Amounts of payments that may be meant: about what was received, and by the charges rule up to twice that.
-fn possible_amounts(received: Money) -> (Money, Money) {
+pub(super) fn possible_amounts(received: Money) -> (Money, Money) {
     let (low, high) = similar_amounts(received);
     (low, high.max(Money(received.kobo().saturating_mul(2))))
 }
@@ -323,7 +269,7 @@ fn open_after(alert: &AlertRow) -> Timestamp {
 }
 
 /// Those that have a say: open, or ended lately.
-fn open_or_ended_lately(alert: &AlertRow, payments: Vec<Payment>) -> Vec<Payment> {
+pub(super) fn open_or_ended_lately(alert: &AlertRow, payments: Vec<Payment>) -> Vec<Payment> {
     let time = interval(alert);
     let has_a_say = |payment: &Payment| {
         payment.status == Status::Pending || has_ended_lately(payment, time, alert.first_seen)

@@ -16,6 +16,7 @@ pub mod find;
 mod held_beneficiaries;
 pub mod mail_desk;
 pub mod may_be_meant;
+mod named_besides;
 pub mod note;
 pub mod other_accounts;
 pub mod payout_debits;

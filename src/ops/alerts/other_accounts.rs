@@ -1,27 +1,33 @@
 //! Payments on other accounts than the one that money came to, for customers pay into the account that they were
 //! given last time; and on those that it may have come to, where the alert does not settle which. Read only.
 //!
-//! These are for the eyes of a person, who may approve one against the obstacle that is named then. Nothing here
-//! takes part in a verdict: the account that money came to is half of what tells whose it is.
+//! These are for the eyes of a person, who may approve one against the obstacle that is named then. None takes money
+//! by itself: the account that money came to is half of what tells whose it is. One whose beneficiary this payer has paid on that account
+//! before makes a person decide ([`asked_by_whom_he_knows`]).
+
+use std::collections::HashSet;
 
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::WhichAccount;
+use crate::domain::matching::{Beneficiary, WhichAccount, is_timely};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::name::Folded;
 use crate::domain::name::index::{Likeness, sought_keys};
-use crate::domain::payment::Payment;
+use crate::domain::name::{Folded, NameVerdict, verdict_folded};
+use crate::domain::payment::{Payment, Status};
+use crate::domain::same_transfer::interval;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::ops::payments::like_names::add_unknown;
+use crate::ops::payments::like_names::{ANY_AMOUNT, add_unknown};
 use crate::store::tables::payment_names::{Elsewhere, Ended, Named};
 
 /// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
 /// to push another's payment out of the first by making many.
 const EXACT_MAX: usize = 500;
 const BY_RULE_MAX: usize = 50;
+/// Payments of one name on an account among which those are looked for that were paid.
+const BEFORE_MAX: usize = 500;
 
 /// Payments that were found, and whether there may be more of them.
 pub struct Beside {
@@ -68,6 +74,55 @@ pub async fn on_all_but(
         since,
     )
     .await
+}
+
+/// Another beneficiary's open payment of exactly this amount and of the payer's name on another account, though he has paid that
+/// beneficiary on this one before. His bank's app remembers the account; and whoever asks in his name first keeps the payment that
+/// he means off it, for two of one name are not asked for on one.
+pub async fn asked_by_whom_he_knows(
+    app: &App,
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    winner: &Payment,
+    received: Money,
+) -> Result<Option<Payment>, OpError> {
+    let Some(payer_name) = alert.facts.payer_name.as_deref().filter(|_| account.business_id.is_none()) else {
+        return Ok(None);
+    };
+    let payer = Folded::new(payer_name);
+    let sought = sought_keys(&payer, Likeness::Agreeing);
+    let named = |amounts, limit| Named {
+        account_id: Some(account.id),
+        keys: &sought.keys,
+        amounts,
+        open_after: Timestamp(0),
+        limit,
+    };
+    let elsewhere = Elsewhere {
+        named: named((received, received), EXACT_MAX),
+        mode: account.mode,
+        business_id: None,
+        made_since: Timestamp(0),
+        ended: Ended::Swept,
+    };
+    let cut = alert.facts.cut_lengths();
+    let is_his = |payment: &Payment| {
+        verdict_folded(&Folded::new(&payment.payer_name), &payer, &cut) == NameVerdict::Match
+    };
+    let mut asked = app.store.payments_elsewhere(&elsewhere).await?.payments;
+    asked.retain(|other| {
+        other.status == Status::Pending
+            && Beneficiary::of(other) != Beneficiary::of(winner)
+            && is_timely(other, interval(alert), alert.first_seen)
+            && is_his(other)
+    });
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    let before = app.store.payments_named(&named(ANY_AMOUNT, BEFORE_MAX)).await?;
+    let mut paid = before.iter().filter(|one| one.status == Status::Approved && is_his(one));
+    let known: HashSet<Beneficiary> = paid.by_ref().map(Beneficiary::of).collect();
+    Ok(asked.into_iter().find(|other| known.contains(&Beneficiary::of(other))))
 }
 
 /// Payments on the accounts that an alert may be about.

@@ -7,33 +7,22 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::payout::{codes_begun_in, codes_in};
-use crate::domain::same_transfer::{is_incoming_money, is_vouched, may_be_about, names_the_payer};
+use crate::domain::same_transfer::{
+    is_incoming_money, is_vouched, may_be_about, may_name_the_payer, repeats_end,
+};
 use crate::ops::OpError;
 use crate::ops::payouts::from_alert::pays_out;
 
 /// Alerts of its amount that are looked at; where there are more, a person decides.
 const ALERTS_MAX: usize = 2_000;
-/// Signs at the end of a narration that is cut off, by which a debit is known to repeat it.
-const END_OF_CUT: usize = 6;
-
 /// Whether the payer of a credit may have typed the reference of ours that a debit bears: in its narration, or, as a doubt says,
 /// elsewhere; or where the bank cut the narration off, if the debit repeats the end of it or names the payer.
 pub(super) fn may_bear_its_reference(debit: &AlertRow, credit: &AlertRow) -> bool {
     let told = debit.facts.narration.as_deref().unwrap_or_default();
     let codes = codes_in(told);
     let bears = |text: &str| codes_begun_in(text).iter().any(|code| codes.contains(code));
-    let goes_on = || {
-        let shown = squeezed(credit.facts.narration.as_deref().unwrap_or_default());
-        let end = shown.get(shown.len().saturating_sub(END_OF_CUT)..).unwrap_or_default();
-        !end.is_empty() && squeezed(told).contains(end) || names_the_payer(debit, credit)
-    };
     credit.facts.typed().chain(credit.facts.doubts.iter().map(String::as_str)).any(bears)
-        || credit.facts.narration_cut && goes_on()
-}
-
-/// Letters and digits alone, as one narration is compared with another.
-fn squeezed(text: &str) -> String {
-    text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+        || credit.facts.narration_cut && (repeats_end(debit, credit) || may_name_the_payer(debit, credit))
 }
 
 /// Marks the payout paid that a debit is about. Answers whether the debit is the payout's: then it takes no money back.

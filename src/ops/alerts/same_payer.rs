@@ -12,8 +12,8 @@ use crate::domain::matching::{Beneficiary, of_another_in_words};
 use crate::domain::money::Money;
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::{
-    is_credit, is_vouched, may_be_on_one_account, may_undo, names_the_payer, speaks_of, takes_back,
-    takes_money, tells_of_loss, told_time,
+    is_credit, is_vouched, may_be_on_one_account, may_name_the_payer, may_repeat, may_undo, names_the_payer,
+    speaks_of, takes_back, takes_money, tells_of_loss, told_time,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -53,7 +53,9 @@ impl OfPayer {
     /// The debit that may have taken this credit back.
     fn taken_by(&self, credit: &AlertRow) -> Option<&AlertRow> {
         let may_be_of = |one: &&NamelessDebit| {
-            let is_of_payer = !one.names_a_payer || names_the_payer(&one.alert, credit);
+            let is_of_payer = !one.names_a_payer
+                || may_name_the_payer(&one.alert, credit)
+                || may_repeat(&one.alert, credit);
             is_of_payer && takes_back(&one.alert, credit) && may_undo(&one.alert, credit)
         };
         self.debits.iter().find(may_be_of).map(|one| &one.alert)

@@ -14,7 +14,7 @@
 
 use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
-use super::held_beneficiaries::{hold_beneficiaries, note_alarm};
+use super::held_beneficiaries::{hold_beneficiaries, may_be_the_one, note_alarm, of_others};
 use super::payout_debits::is_of_a_payout;
 use super::reach::{LIKELY_MAX, is_told_to_another, named_by, sight};
 use crate::app::App;
@@ -26,8 +26,8 @@ use crate::domain::notice::NoticeKind;
 use crate::domain::same_transfer::{
     FEE_MOST, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
     may_be_of_one_payer, may_be_on, may_be_on_one_account, may_be_one_debit, may_be_the_same_money,
-    may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss,
-    tells_the_same, undoing_in_words, usable_reference,
+    may_have_one_payer, may_name_the_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money,
+    tells_of_loss, tells_the_same, undoing_in_words, usable_reference,
 };
 use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
 use crate::ops::notices::alarms::raise;
@@ -87,6 +87,8 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     if let ([only], None) = (&all[..], undoing.linked_alert_id) {
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
     }
+    // Whose payouts wait already is told of one credit, and not of all beside it.
+    let any_one = of_others(app, any_one, &all).await?;
     for credit in all {
         hold_or_alarm(app, credit, undoing).await?;
     }
@@ -216,24 +218,23 @@ async fn is_gone_by_another(app: &App, undoing: &AlertRow, credit: &AlertRow) ->
     Ok(app.store.alert(id).await?.is_some_and(|other| !may_be_one_debit(undoing, &other)))
 }
 
-/// Of the credits of its account and amount the likely ones, or else all among which it cannot be told.
+/// Of the credits of its account and amount the likely ones, or else all among which it cannot be told. Whom the debit names is
+/// likely; but the name may be another payer's remark, which the debit repeats.
 fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<AlertRow>) {
-    let of_payer: Vec<AlertRow> =
+    let named: Vec<AlertRow> =
         found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
-    // The name may be another payer's remark, which the debit repeats: then the credit that it is of names him too.
-    let is_of_payer = |credit: &AlertRow| {
-        of_payer.is_empty()
-            || of_payer.iter().any(|known| known.id == credit.id || names_the_payer(credit, known))
+    // Then the credit that it is of names him too.
+    let is_meant = |credit: &AlertRow| {
+        named.is_empty()
+            || named.iter().any(|known| known.id == credit.id || may_name_the_payer(credit, known))
     };
-    let (mut meant, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_of_payer);
-    // Or that credit shows no payer.
-    let silent: Vec<AlertRow> =
-        others.into_iter().filter(|credit| credit.facts.payer_name.is_none()).collect();
-    if meant.len() > LIKELY_MAX || meant.len() + silent.len() <= LIKELY_MAX {
-        meant.extend(silent);
+    let (mut meant, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_meant);
+    others.retain(|credit| may_be_the_one(undoing, credit));
+    if meant.len() > LIKELY_MAX || meant.len() + others.len() <= LIKELY_MAX {
+        meant.extend(others);
         return if meant.len() <= LIKELY_MAX { (meant, Vec::new()) } else { (Vec::new(), meant) };
     }
-    (meant, silent)
+    (meant, others)
 }
 
 /// Credits of its account and amount that it may have taken back.
@@ -304,7 +305,7 @@ async fn turned_in_words(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, O
             && credit.facts.amount == alert.facts.amount
             && is_credit(credit)
             && (!credit.facts.has_lost_state() || tells_loss_in_other_words(alert, credit))
-            && (may_be_of_one_payer(alert, credit) || names_the_payer(alert, credit))
+            && (may_be_of_one_payer(alert, credit) || may_name_the_payer(alert, credit))
     });
     Ok(found)
 }

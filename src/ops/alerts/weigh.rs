@@ -4,10 +4,9 @@
 //! person asks for suggestions. All reads begin after the alert's own commit, so of an alert and a
 //! correction that happen at the same moment at least one sees the other (contract/matching.md#m21).
 
-use super::may_be_meant::{
-    Read, SUGGEST_WITHIN, named_besides, others_meant, read_open_payments, with_suggestions,
-};
-use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
+use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
+use super::named_besides::named_besides;
+use super::other_accounts::{OnFitting, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts};
 use super::reach::sight;
 use super::same_payer::sent_for_another;
 use super::similar::{Similar, similar_alerts};
@@ -29,6 +28,9 @@ use crate::store::tables::settlements::ProvenName;
 
 /// Followed by whose.
 pub const NAMES_ANOTHER: &str = "the narration names the payer of";
+/// Behind whose payment it is.
+const ASKED_BY_KNOWN: &str = "asks for just this amount from a payer of this name on another account, and has been paid by one on \
+                              this account before";
 /// No business has this id.
 const NOBODYS: i64 = 0;
 
@@ -151,6 +153,11 @@ async fn weigh_since(
         if let Some(other) = named_besides(app, alert, payment, (&account, received), &known.before).await? {
             of_winner.push(names_another(&other, payment));
             doubt_kinds.push("names_another");
+        }
+        if let Some(other) = asked_by_whom_he_knows(app, alert, &account, payment, received).await? {
+            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+            of_winner.push(format!("{theirs} {ASKED_BY_KNOWN}"));
+            doubt_kinds.push("asked_elsewhere");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
         if !sent.is_empty() {

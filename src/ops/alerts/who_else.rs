@@ -2,7 +2,8 @@
 //! or that it asks for the same on another account of those that the alert may mean (contract/matching.md#m25). Read
 //! only; used by `approve`.
 
-use super::may_be_meant::{asked_before, ended_lately, named_besides};
+use super::may_be_meant::{asked_before, ended_lately};
+use super::named_besides::named_besides;
 use super::other_accounts::{on_all_but, shows_digits};
 use super::weigh::{names_another, weigh};
 use crate::app::App;
