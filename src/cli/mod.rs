@@ -35,6 +35,7 @@ mod names;
 mod options;
 mod payments;
 mod payouts;
+mod person;
 mod print;
 mod reread;
 mod reversal;
@@ -151,6 +152,9 @@ enum Command {
     /// List payouts to businesses, say what became of them, write a file for the bank
     #[command(subcommand, after_help = examples!["payout list --status pending", "payout export --format csv"])]
     Payout(payouts::PayoutCommand),
+    /// Show what is kept of somebody who paid, or take it out
+    #[command(subcommand, after_help = examples!["person export --payment ORDER-81"])]
+    Person(person::PersonCommand),
     /// Show and manage customers' wallets
     #[command(subcommand, after_help = examples!["wallet show 08031234567"])]
     Wallet(wallets::WalletCommand),
@@ -231,7 +235,11 @@ impl Command {
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
             Command::Payout(_) | Command::Listen(_) | Command::Trigger(_) => false,
-            Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
+            Command::Payment(_)
+            | Command::Person(_)
+            | Command::Wallet(_)
+            | Command::Message(_)
+            | Command::Webhook(_) => false,
             Command::Name(_) | Command::Audit | Command::Activity(_) | Command::User(_) => false,
             Command::Backup(_) | Command::Restore(_) | Command::Hold(_) | Command::Resume => false,
         }
@@ -313,6 +321,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Name(command) => names::run(command, desk)?,
         Command::Payment(command) => payments::run(command, desk).await?,
         Command::Payout(command) => payouts::run(command, desk).await?,
+        Command::Person(command) => person::run(command, desk).await?,
         Command::Wallet(command) => wallets::run(command, desk).await?,
         Command::Message(command) => messages::run(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,

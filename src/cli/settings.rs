@@ -109,7 +109,8 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             "retention",
             Object::new()
                 .with("finished_jobs", told(config.retention.finished_jobs))
-                .with("attempts", told(config.retention.attempts)),
+                .with("attempts", told(config.retention.attempts))
+                .with("event_texts", told(config.retention.event_texts)),
         ),
         (
             "banks",

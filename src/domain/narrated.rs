@@ -320,9 +320,6 @@ const AROUND: [&str; 25] = [
 const NARRATED_MAX: usize = 8;
 const NARRATED_WORDS: usize = 8;
 
-/// A payment's id has at least so many signs.
-const ID_MIN: usize = 6;
-
 /// A name that was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Narrated {
@@ -402,27 +399,6 @@ pub fn narrated_names(narration: &str, own: &[&str], is_cut: bool) -> Vec<Narrat
         }
     }
     names.0
-}
-
-/// Whether a payer typed the id of a payment: as it is, with nothing beside it that an id goes on with. A short one, or one
-/// without a digit, is a word like any other.
-pub fn tells_id(typed: &str, id: &str) -> bool {
-    if id.chars().count() < ID_MIN || !id.contains(|c: char| c.is_ascii_digit()) {
-        return false;
-    }
-    let (typed, id) = (typed.to_uppercase(), id.to_uppercase());
-    let goes_on = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    typed.match_indices(&id).any(|(at, _)| {
-        !goes_on(typed[..at].chars().next_back()) && !goes_on(typed[at + id.len()..].chars().next())
-    })
-}
-
-/// Whether there may be such an id in what was typed.
-pub fn may_tell_id(typed: &str) -> bool {
-    typed.split_whitespace().any(|word| {
-        let signs = word.chars().filter(|c| c.is_alphanumeric()).count();
-        signs >= ID_MIN && word.contains(|c: char| c.is_ascii_digit())
-    })
 }
 
 #[derive(Default)]
@@ -560,19 +536,6 @@ mod tests {
         }
         assert!(!tells_of_somebody("Okafor Transfer", "CHIKE OKAFOR"));
         assert!(tells_of_somebody("Okafor Ada Transfer", "CHIKE OKAFOR"));
-    }
-
-    #[test]
-    fn an_id_is_told_by_itself_alone() {
-        for told in ["SHOP ORDER-77812-OPAY", "order-77812", "for (ORDER-77812)"] {
-            assert!(tells_id(told, "ORDER-77812") && may_tell_id(told), "{told}");
-        }
-        for other in ["ORDER-778123", "REORDER-77812", "ORDER 77812", ""] {
-            assert!(!tells_id(other, "ORDER-77812"), "{other}");
-        }
-        assert!(!tells_id("INV12", "INV12") && !tells_id("GOODS FOR CHIOMA", "CHIOMA"));
-        assert!(!may_tell_id("GOODS FOR CHIOMA INV12"));
-        assert!(tells_id("\u{df}ORDER-1 ORDER-1\u{df} ORDER-1", "order-1"));
     }
 
     #[test]

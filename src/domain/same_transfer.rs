@@ -361,7 +361,8 @@ fn narrations(alert: &AlertRow) -> impl Iterator<Item = (String, bool)> {
 /// Whether the words of a debit may be those that the payer of a credit typed: the end of the one narration stands in the other,
 /// or the credit's mail does not show all that was typed. Then a name in them may be his remark, and tells him from nobody.
 pub fn may_repeat(debit: &AlertRow, credit: &AlertRow) -> bool {
-    let shows_all = credit.facts.typed().next().is_some() && !credit.facts.narration_cut;
+    let shown: usize = credit.facts.typed().map(|typed| squeezed(typed).len()).sum();
+    let shows_all = shown >= END_REPEATED && !credit.facts.narration_cut;
     !shows_all || repeats_end(debit, credit) || repeats_end(credit, debit)
 }
 
@@ -1163,7 +1164,9 @@ mod tests {
             // Six signs, and no fewer.
             ("RVSL/a1-b2 c3", Some("x A1B2C3 y"), true),
             ("RVSL/1-b2 c3", Some("x 1B2C3 y"), false),
-            ("mall", Some("mall"), false),
+            // So little is shown that the rest may have been lost.
+            ("mall", Some("mall"), true),
+            ("RVSL NGOZI UMEADI", Some("mall!!"), true),
             ("RVSL NGOZI UMEADI", None, true),
         ] {
             assert_eq!(may_repeat(&told(words), &typed(shown)), may_be, "{words}: {shown:?}");

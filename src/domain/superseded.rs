@@ -3,9 +3,17 @@
 use super::event::EventKind;
 use super::payment::Status;
 
-/// Why an event is not to be sent any more, from what became of its payment since: nobody delivers goods for money that
-/// went back.
-pub fn superseded(kind: &str, status: Option<Status>, is_reversed: bool) -> Option<&'static str> {
+/// Why an event is not to be sent any more: its text is kept for a stated time, and from what became of its payment since,
+/// nobody delivers goods for money that went back.
+pub fn superseded(
+    kind: &str,
+    status: Option<Status>,
+    is_reversed: bool,
+    is_reduced: bool,
+) -> Option<&'static str> {
+    if is_reduced {
+        return Some("its text is not kept any more");
+    }
     match EventKind::parse(kind)? {
         EventKind::PaymentApproved if is_reversed => Some("the payment was reversed"),
         EventKind::PaymentRejected if status == Some(Status::Approved) => {
@@ -22,7 +30,7 @@ mod tests {
     #[test]
     fn what_holds_no_more_is_told_from_what_does() {
         let superseded =
-            |kind: EventKind, status, reversed| superseded(kind.as_str(), status, reversed).is_some();
+            |kind: EventKind, status, reversed| superseded(kind.as_str(), status, reversed, false).is_some();
         let approved = Some(Status::Approved);
         assert!(superseded(EventKind::PaymentApproved, approved, true));
         assert!(!superseded(EventKind::PaymentApproved, approved, false));
@@ -30,5 +38,8 @@ mod tests {
         assert!(superseded(EventKind::PaymentRejected, approved, false));
         assert!(!superseded(EventKind::PaymentRejected, Some(Status::Rejected), false));
         assert!(!superseded(EventKind::PayoutPaid, None, false));
+        let text = "its text is not kept any more";
+        assert_eq!(super::superseded("payout.paid", None, false, true), Some(text));
+        assert_eq!(super::superseded("of_another_release", None, false, true), Some(text));
     }
 }

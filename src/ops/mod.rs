@@ -22,6 +22,7 @@ pub mod paging;
 pub mod payments;
 pub mod payouts;
 pub mod people;
+pub mod privacy;
 pub mod retention;
 pub mod till;
 pub mod wallet_payments;

@@ -1,8 +1,8 @@
-//! What is over is forgotten after a stated time: finished jobs, the log of webhook attempts, refused requests,
+//! What is over is forgotten after a stated time: finished jobs, the log of webhook attempts, the text of events, refused requests,
 //! sessions, notices and mails, registrations, forms that count once, and approvals by the minute.
 //!
 //! Nothing that is money or proof goes. The row of a delivery stays, as its event does: it says that the merchant was
-//! told, and lets a person send it again. Attempts of a delivery that is not over stay, whatever their age. Several
+//! told, and as long as the event's text is kept lets a person send it again. Attempts of a delivery that is not over stay, whatever their age. Several
 //! nodes may do this at once, and any may die in between: each step is one Unit. Called by work.
 
 use crate::app::App;
@@ -11,6 +11,7 @@ use crate::domain::time::Span;
 use crate::ops::OpError;
 use crate::ops::figures::refused::REQUESTS_KEPT;
 use crate::ops::figures::roll_up::forget_minutes;
+use crate::ops::webhooks::reduced::reduce_old;
 use crate::store::StoreError;
 use crate::store::tables::{
     deliveries, jobs, notices, outgoing_mails, passkeys, refused, registrations, sent_forms, sessions,
@@ -39,6 +40,8 @@ const SENT_FORMS_KEPT: Span = Span::days(1);
 pub struct Forgotten {
     pub jobs: usize,
     pub attempts: usize,
+    /// Events whose text went.
+    pub events: usize,
     pub refused: usize,
     pub sessions: usize,
 }
@@ -47,6 +50,7 @@ pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
     let (now, kept, store) = (app.now(), &app.config.retention, &app.store);
     let jobs = in_steps(jobs::FORGET_BATCH, || store.forget_finished_jobs(now - kept.finished_jobs)).await?;
     let attempts = in_steps(deliveries::FORGET_BATCH, || store.forget_attempts(now - kept.attempts)).await?;
+    let events = reduce_old(app, now - kept.event_texts, STEPS_MAX).await?;
     let refused = in_steps(refused::FORGET_BATCH, || store.forget_refused(now - REQUESTS_KEPT)).await?;
     let sessions = in_steps(sessions::FORGET_BATCH, || store.forget_sessions(now - SESSIONS_KEPT)).await?;
     in_steps(sessions::FORGET_BATCH, || store.forget_sign_in_counts(now - COUNTS_KEPT)).await?;
@@ -56,7 +60,7 @@ pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
     in_steps(registrations::FORGET_BATCH, || store.forget_registrations(now - REGISTRATIONS_KEPT)).await?;
     in_steps(sent_forms::FORGET_BATCH, || store.forget_sent_forms(now - SENT_FORMS_KEPT)).await?;
     forget_minutes(app).await?;
-    Ok(Forgotten { jobs, attempts, refused, sessions })
+    Ok(Forgotten { jobs, attempts, events, refused, sessions })
 }
 
 /// Forgets a batch at a time until less than one is left; how many in all.

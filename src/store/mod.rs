@@ -76,6 +76,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::data_keys::ALL,
         tables::deliveries::ALL,
         tables::deliveries::pages::ALL,
+        tables::erased::ALL,
         tables::event_order::ALL,
         tables::events::ALL,
         tables::figures::ALL,

@@ -106,21 +106,31 @@ on_both! {
         }
     }
 
-    async fn money_that_tells_the_id_of_anothers_payment_is_nobodys_by_itself(db: TestDatabase) {
-        for (tells, is_asked) in [("whole", true), ("longer", false), ("none", false)] {
+    async fn money_that_names_anothers_customer_on_another_account_is_nobodys_by_itself(db: TestDatabase) {
+        // Exactly the amount, and open: what else is asked for elsewhere is not this money.
+        for (naira, told, is_asked) in [(7_000, "FOR NGOZI UMEADI", true), (7_050, "FOR NGOZI UMEADI", false), (7_000, "FOR NGOZI", false)] {
             let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
             let taker = t.merchant("bolu.example").await;
-            let theirs = t.create(&victim, 7_000, "Ngozi Umeadi").await;
             let own = t.create(&taker, 7_000, "Lagos Remit Ltd").await;
+            t.account("0123458801").await;
+            let theirs = t.create(&victim, naira, "Ngozi Umeadi").await;
+            assert_ne!(own.account_id, theirs.account_id);
             t.advance(LATER);
-            let told = match tells {
-                "whole" => format!("ORDER {}", theirs.transaction_id.to_lowercase()),
-                "longer" => format!("ORDER {}7", theirs.transaction_id),
-                _ => format!("ORDER {}", own.transaction_id),
-            };
-            let paid = t.ingest(&typed(&credit(&t, 7_000, "Lagos Remit Ltd").text(), "", &told)).await;
-            assert_eq!(paid.status == AlertStatus::Review, is_asked, "{told}: {paid:?}");
+            let paid = t.ingest(&typed(&credit(&t, 7_000, "Lagos Remit Ltd").text(), told, "")).await;
+            assert_eq!(paid.status == AlertStatus::Review, is_asked, "{naira} {told}: {paid:?}");
             assert_eq!(paid.reason.contains(&format!("{:?}", theirs.transaction_id)), is_asked, "{paid:?}");
+        }
+    }
+
+    async fn a_collectors_money_is_asked_about_whatever_the_shop_is_called(db: TestDatabase) {
+        for (payer, expected) in [("Lagos Remit Ltd", AlertStatus::Review), ("Sani Yusuf", AlertStatus::Matched)] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("ngozi.umeadi.example").await;
+            t.create(&victim, 7_000, "Ngozi Umeadi").await;
+            t.create(&taker, 7_000, payer).await;
+            t.advance(LATER);
+            let paid = t.ingest(&typed(&credit(&t, 7_000, payer).text(), "FOR NGOZI UMEADI", "")).await;
+            assert_eq!(paid.status, expected, "{payer}: {paid:?}");
         }
     }
 

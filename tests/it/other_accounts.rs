@@ -171,23 +171,41 @@ on_both! {
     }
 
     async fn who_asks_first_in_a_customers_name_gets_no_money_for_the_shop_she_paid_there_before(db: TestDatabase) {
-        // In the last case she has paid nobody there, and a stranger's payment elsewhere keeps nobody's money.
-        for (before, expected) in [(Some(7_000), AlertStatus::Review), (None, AlertStatus::Matched)] {
+        // What she paid there before, in whose name and for how much the shop asks now, and whether a person is asked.
+        for (before, name, naira, fillers, is_asked) in [
+            (true, PAYER, 8_400, 0, true),
+            // No number of others' payments in her name hides the one that she paid.
+            (true, PAYER, 8_400, 505, true),
+            (true, "Z. Ibeto", 8_400, 0, true),
+            (true, PAYER, 8_550, 0, true),
+            (true, PAYER, 9_400, 0, false),
+            (true, "Halima Garba", 8_400, 0, false),
+            // Whom she never paid there: a stranger's payment keeps nobody's money.
+            (false, PAYER, 8_400, 0, false),
+        ] {
             let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
             let taker = t.merchant("bolu.example").await;
-            if let Some(naira) = before {
-                let first = t.create(&shop, naira, PAYER).await;
-                let paid = paid_to(&t, ACCOUNT, naira).await;
+            if before {
+                let first = t.create(&shop, 7_000, PAYER).await;
+                let paid = paid_to(&t, ACCOUNT, 7_000).await;
                 assert_eq!(paid.transaction_id, Some(first.transaction_id), "{}", paid.reason);
+            }
+            for n in 0..fillers {
+                t.create(&taker, 20_000 + n * 17, PAYER).await;
             }
             let taken = t.create(&taker, 8_400, PAYER).await;
             t.account(OTHER).await;
-            let meant = t.create(&shop, 8_400, PAYER).await;
-            assert_ne!(taken.account_id, meant.account_id);
-            let alert = paid_to(&t, ACCOUNT, 8_400).await;
-            assert_eq!(alert.status, expected, "{alert:?}");
-            let told = format!("{:?} of business {} asks for just this amount from a payer of this name on another account", meant.transaction_id, shop.id);
-            assert_eq!(alert.reason.contains(&told), before.is_some(), "{alert:?}");
+            let mut meant = t.create(&shop, naira, name).await;
+            while meant.account_id == taken.account_id {
+                meant = t.create(&shop, naira, name).await;
+            }
+            t.advance(LATER + Span::seconds(20));
+            let came = t.app.now() - Span::seconds(20);
+            let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", came).text()).await;
+            let expected = if is_asked { AlertStatus::Review } else { AlertStatus::Matched };
+            assert_eq!(alert.status, expected, "{name} {naira} {fillers}: {alert:?}");
+            let told = format!("{:?} of business {} asks for about this amount", meant.transaction_id, shop.id);
+            assert_eq!(alert.reason.contains(&told), is_asked, "{alert:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::harness::databases::{Engine, TestDatabase, connect};
 use crate::harness::mails::Alert;
 use crate::webhooks_world::World;
 
-async fn by_hand(db: &TestDatabase, text: &str) -> Result<(), String> {
+pub async fn by_hand(db: &TestDatabase, text: &str) -> Result<(), String> {
     match db.engine() {
         Engine::Sqlite => {
             let file = rusqlite::Connection::open(db.url().strip_prefix("sqlite:").unwrap()).unwrap();

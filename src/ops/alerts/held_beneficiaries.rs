@@ -8,6 +8,7 @@ use super::reach::LIKELY_MAX;
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Beneficiary;
+use crate::domain::payment::Payment;
 use crate::domain::same_transfer::{may_name_the_payer, may_repeat, names_the_payer};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::alerts;
@@ -52,11 +53,12 @@ pub(super) async fn hold_beneficiaries(
 
 /// The alarm at each of the credits, newest first, unless they are of more beneficiaries than that.
 async fn hold_few(app: &App, credits: &[&AlertRow], undoing: &AlertRow, most: usize) -> Result<(), OpError> {
-    let mut of_each: HashMap<Beneficiary, usize> = HashMap::new();
+    let mut of_each: HashMap<i64, usize> = HashMap::new();
     let mut alarmed = Vec::new();
     for credit in credits {
-        let Some(beneficiary) = beneficiary_of(app, credit).await? else { continue };
-        let before = of_each.entry(beneficiary).or_default();
+        let Some(payment) = paid_by(app, credit).await? else { continue };
+        // Wallets cost nothing: those that one business has topped up are as one.
+        let before = of_each.entry(payment.business_id).or_default();
         if *before < ALARMED_MAX {
             alarmed.push(credit.id);
         }
@@ -96,8 +98,12 @@ pub(super) async fn of_others(
 }
 
 async fn beneficiary_of(app: &App, credit: &AlertRow) -> Result<Option<Beneficiary>, OpError> {
+    Ok(paid_by(app, credit).await?.map(|payment| Beneficiary::of(&payment)))
+}
+
+async fn paid_by(app: &App, credit: &AlertRow) -> Result<Option<Payment>, OpError> {
     let Some(id) = credit.payment_id else { return Ok(None) };
-    Ok(app.store.payment(id).await?.map(|payment| Beneficiary::of(&payment)))
+    Ok(app.store.payment(id).await?)
 }
 
 /// The newest is the credit's link, and each stays a question of its own.

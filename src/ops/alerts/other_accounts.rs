@@ -10,11 +10,11 @@ use std::collections::HashSet;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{Beneficiary, WhichAccount, is_timely};
+use crate::domain::matching::{Beneficiary, WhichAccount, has_ended_lately, is_timely, similar_amounts};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::name::index::{Likeness, sought_keys};
-use crate::domain::name::{Folded, NameVerdict, verdict_folded};
+use crate::domain::name::{Folded, NameVerdict, is_like, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Timestamp;
@@ -26,7 +26,7 @@ use crate::store::tables::payment_names::{Elsewhere, Ended, Named};
 /// to push another's payment out of the first by making many.
 const EXACT_MAX: usize = 500;
 const BY_RULE_MAX: usize = 50;
-/// Payments of one name on an account among which those are looked for that were paid.
+/// Payments of one name on an account that were paid.
 const BEFORE_MAX: usize = 500;
 
 /// Payments that were found, and whether there may be more of them.
@@ -76,53 +76,95 @@ pub async fn on_all_but(
     .await
 }
 
-/// Another beneficiary's open payment of exactly this amount and of the payer's name on another account, though he has paid that
-/// beneficiary on this one before. His bank's app remembers the account; and whoever asks in his name first keeps the payment that
-/// he means off it, for two of one name are not asked for on one.
+/// What somebody who has paid others on an account may mean by his money.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MeantElsewhere {
+    /// This payment on another account.
+    Payment(Box<Payment>),
+    /// Too many payments bear his name for all to be looked at.
+    NotAllChecked,
+}
+
+/// Another beneficiary's payment on another account, open or ended lately, of about this amount and of a name like the payer's, though he has paid that
+/// beneficiary on this account before. His bank's app remembers the account; and whoever asks in his name first keeps the payment
+/// that he means off it, for two of one name are not asked for on one.
 pub async fn asked_by_whom_he_knows(
     app: &App,
     alert: &AlertRow,
     account: &ReceivingAccount,
     winner: &Payment,
     received: Money,
-) -> Result<Option<Payment>, OpError> {
-    let Some(payer_name) = alert.facts.payer_name.as_deref().filter(|_| account.business_id.is_none()) else {
-        return Ok(None);
-    };
-    let payer = Folded::new(payer_name);
-    let sought = sought_keys(&payer, Likeness::Agreeing);
-    let named = |amounts, limit| Named {
+) -> Result<Option<MeantElsewhere>, OpError> {
+    let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(None) };
+    let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
+    let before = Named {
         account_id: Some(account.id),
-        keys: &sought.keys,
-        amounts,
+        keys: &sought_keys(&payer, Likeness::Agreeing).keys,
+        amounts: ANY_AMOUNT,
         open_after: Timestamp(0),
-        limit,
+        limit: BEFORE_MAX,
     };
+    // Few pay two merchants on one account, so nothing else is read of most.
+    let before = app.store.paid_payments_named(&before).await?;
+    let is_his = |name: &str| verdict_folded(&Folded::new(name), &payer, &cut) == NameVerdict::Match;
+    let mut known: HashSet<Beneficiary> =
+        before.payments.iter().filter(|one| is_his(&one.payer_name)).map(Beneficiary::of).collect();
+    known.remove(&Beneficiary::of(winner));
+    if known.is_empty() && !before.may_be_more {
+        return Ok(None);
+    }
     let elsewhere = Elsewhere {
-        named: named((received, received), EXACT_MAX),
+        named: Named {
+            account_id: Some(account.id),
+            keys: &sought_keys(&payer, Likeness::NotDifferent).keys,
+            amounts: similar_amounts(received),
+            open_after: Timestamp(0),
+            limit: EXACT_MAX,
+        },
+        mode: account.mode,
+        business_id: None,
+        made_since: Timestamp(0),
+        ended: Ended::All,
+    };
+    let asked = app.store.payments_elsewhere(&elsewhere).await?;
+    let may_be_more = before.may_be_more || asked.may_be_more;
+    let mut asked = asked.payments;
+    asked.retain(|other| {
+        (other.status == Status::Pending || has_ended_lately(other, interval(alert), alert.first_seen))
+            && is_timely(other, interval(alert), alert.first_seen)
+            && is_like(&Folded::new(&other.payer_name), &payer, &cut)
+            && known.contains(&Beneficiary::of(other))
+    });
+    Ok(match asked.into_iter().next() {
+        Some(other) => Some(MeantElsewhere::Payment(Box::new(other))),
+        None => may_be_more.then_some(MeantElsewhere::NotAllChecked),
+    })
+}
+
+/// Open payments of such a name on other accounts that ask for exactly this amount.
+pub async fn named_elsewhere(
+    app: &App,
+    account: &ReceivingAccount,
+    name: &Folded,
+    received: Money,
+) -> Result<Beside, OpError> {
+    let elsewhere = Elsewhere {
+        named: Named {
+            account_id: Some(account.id),
+            keys: &sought_keys(name, Likeness::Agreeing).keys,
+            amounts: (received, received),
+            open_after: Timestamp(0),
+            limit: EXACT_MAX,
+        },
         mode: account.mode,
         business_id: None,
         made_since: Timestamp(0),
         ended: Ended::Swept,
     };
-    let cut = alert.facts.cut_lengths();
-    let is_his = |payment: &Payment| {
-        verdict_folded(&Folded::new(&payment.payer_name), &payer, &cut) == NameVerdict::Match
-    };
-    let mut asked = app.store.payments_elsewhere(&elsewhere).await?.payments;
-    asked.retain(|other| {
-        other.status == Status::Pending
-            && Beneficiary::of(other) != Beneficiary::of(winner)
-            && is_timely(other, interval(alert), alert.first_seen)
-            && is_his(other)
-    });
-    if asked.is_empty() {
-        return Ok(None);
-    }
-    let before = app.store.payments_named(&named(ANY_AMOUNT, BEFORE_MAX)).await?;
-    let mut paid = before.iter().filter(|one| one.status == Status::Approved && is_his(one));
-    let known: HashSet<Beneficiary> = paid.by_ref().map(Beneficiary::of).collect();
-    Ok(asked.into_iter().find(|other| known.contains(&Beneficiary::of(other))))
+    let found = app.store.payments_elsewhere(&elsewhere).await?;
+    let may_be_more = found.may_be_more;
+    let open = found.payments.into_iter().filter(|payment| payment.status == Status::Pending);
+    Ok(Beside { payments: open.collect(), may_be_more })
 }
 
 /// Payments on the accounts that an alert may be about.

@@ -22,7 +22,8 @@ pub(super) fn may_bear_its_reference(debit: &AlertRow, credit: &AlertRow) -> boo
     let codes = codes_in(told);
     let bears = |text: &str| codes_begun_in(text).iter().any(|code| codes.contains(code));
     credit.facts.typed().chain(credit.facts.doubts.iter().map(String::as_str)).any(bears)
-        || credit.facts.narration_cut && (repeats_end(debit, credit) || may_name_the_payer(debit, credit))
+        || repeats_end(debit, credit)
+        || credit.facts.narration_cut && may_name_the_payer(debit, credit)
 }
 
 /// Marks the payout paid that a debit is about. Answers whether the debit is the payout's: then it takes no money back.

@@ -6,7 +6,9 @@
 
 use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::named_besides::named_besides;
-use super::other_accounts::{OnFitting, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts};
+use super::other_accounts::{
+    MeantElsewhere, OnFitting, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts,
+};
 use super::reach::sight;
 use super::same_payer::sent_for_another;
 use super::similar::{Similar, similar_alerts};
@@ -29,8 +31,11 @@ use crate::store::tables::settlements::ProvenName;
 /// Followed by whose.
 pub const NAMES_ANOTHER: &str = "the narration names the payer of";
 /// Behind whose payment it is.
-const ASKED_BY_KNOWN: &str = "asks for just this amount from a payer of this name on another account, and has been paid by one on \
-                              this account before";
+const ASKED_BY_KNOWN: &str = "asks for about this amount from a payer of such a name on another account, and was paid by this payer \
+                              on this account before";
+const NOT_ALL_ELSEWHERE: &str =
+    "too many payments bear the payer's name to find out whether he means one on another account";
+const NOT_ALL_NAMED: &str = "too many payments bear a name of the narration for all of them to be looked at";
 /// No business has this id.
 const NOBODYS: i64 = 0;
 
@@ -155,8 +160,15 @@ async fn weigh_since(
             doubt_kinds.push("names_another");
         }
         if let Some(other) = asked_by_whom_he_knows(app, alert, &account, payment, received).await? {
-            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-            of_winner.push(format!("{theirs} {ASKED_BY_KNOWN}"));
+            of_winner.push(match other {
+                MeantElsewhere::NotAllChecked => NOT_ALL_ELSEWHERE.to_owned(),
+                MeantElsewhere::Payment(other) => {
+                    format!(
+                        "{} {ASKED_BY_KNOWN}",
+                        of_another_in_words(&other.transaction_id, other.business_id)
+                    )
+                }
+            });
             doubt_kinds.push("asked_elsewhere");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -254,7 +266,8 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
 }
 
 /// That the payer's words name somebody else's customer.
-pub fn names_another(other: &Payment, chosen: &Payment) -> String {
+pub fn names_another(other: &MeantElsewhere, chosen: &Payment) -> String {
+    let MeantElsewhere::Payment(other) = other else { return NOT_ALL_NAMED.to_owned() };
     let theirs = match Beneficiary::of(other) == Beneficiary::of(chosen) {
         true => format!("payment {:?}", other.transaction_id),
         false => of_another_in_words(&other.transaction_id, other.business_id),

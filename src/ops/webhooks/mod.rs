@@ -9,5 +9,6 @@ pub mod follow;
 pub mod order;
 pub mod post;
 pub mod pull;
+pub mod reduced;
 pub mod target;
 pub mod test_event;

@@ -151,6 +151,7 @@ mod tests {
             payment_status: None,
             payment_url: payment.map(Into::into),
             reversed_at: None,
+            is_reduced: false,
             website_url: website.map(Into::into),
             business_url: business.map(Into::into),
             secret: Vec::new(),

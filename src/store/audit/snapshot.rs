@@ -11,14 +11,15 @@ use tokio_postgres::types::ToSql;
 
 use crate::store::audit::{Clause, FOUND_MAX};
 use crate::store::engine::schema::{
-    POSTGRES_GUARD, POSTGRES_GUARD_BODY, POSTGRES_OPEN_GUARD, POSTGRES_OPEN_GUARD_BODY, sqlite_guards,
+    POSTGRES_GUARD, POSTGRES_GUARD_BODY, POSTGRES_OPEN_GUARD, POSTGRES_OPEN_GUARD_BODY,
+    POSTGRES_REDUCE_GUARD, postgres_reduce_guard_body, sqlite_guards,
 };
 use crate::store::engine::sql::Dialect;
 use crate::store::engine::tls;
 use crate::store::{Driver, Store, StoreError, sqlite_path};
 
 /// Tables that a trigger guards against update and delete, as the migrations name them. Of attempts, those of
-/// finished deliveries may be deleted.
+/// finished deliveries may be deleted; an event may lose its text once.
 const APPEND_ONLY: [&str; 11] = [
     "alert_keys",
     "entries",
@@ -133,8 +134,15 @@ impl Store {
             }
             Driver::Postgres(_) => {
                 let client = open_postgres(&url).await?;
-                let params: [&(dyn ToSql + Sync); 4] =
-                    [&POSTGRES_GUARD, &POSTGRES_GUARD_BODY, &POSTGRES_OPEN_GUARD, &POSTGRES_OPEN_GUARD_BODY];
+                let reduce_guard = postgres_reduce_guard_body();
+                let params: [&(dyn ToSql + Sync); 6] = [
+                    &POSTGRES_GUARD,
+                    &POSTGRES_GUARD_BODY,
+                    &POSTGRES_OPEN_GUARD,
+                    &POSTGRES_OPEN_GUARD_BODY,
+                    &POSTGRES_REDUCE_GUARD,
+                    &reduce_guard,
+                ];
                 let rows = client.query(POSTGRES_GUARDED, &params).await.map_err(|e| trouble(&e))?;
                 rows.iter().map(|row| row.get(0)).collect()
             }
@@ -159,15 +167,18 @@ fn sqlite_counted(connection: &rusqlite::Connection, clause: &Clause) -> rusqlit
 
 /// Tables whose trigger is enabled and calls the migrations' function before every statement that updates
 /// (58: any column), deletes or truncates, under no condition. Attempts have a trigger for each row that is deleted
-/// (11) beside one for the rest (50).
+/// (11) beside one for the rest (50), events one for each row that is updated (19) beside one for the rest (42).
 const POSTGRES_GUARDED: &str = "select c.relname::text from pg_trigger t \
      join pg_class c on c.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid \
-     where t.tgname = c.relname || '_append_only' and t.tgenabled in ('O', 'A') and t.tgtype = case c.relname when 'attempts' then 50 else 58 end \
+     where t.tgname = c.relname || '_append_only' and t.tgenabled in ('O', 'A') and t.tgtype = case c.relname when 'attempts' then 50 when 'events' then 42 else 58 end \
      and t.tgqual is null and cardinality(t.tgattr::int2[]) = 0 \
      and p.proname = $1 and p.prosrc = $2 and pg_table_is_visible(c.oid) \
      and (c.relname <> 'attempts' or exists (select 1 from pg_trigger o join pg_proc q on q.oid = o.tgfoid \
      where o.tgrelid = c.oid and o.tgname = 'attempts_open_stay' and o.tgenabled in ('O', 'A') and o.tgtype = 11 \
-     and o.tgqual is null and q.proname = $3 and q.prosrc = $4))";
+     and o.tgqual is null and q.proname = $3 and q.prosrc = $4)) \
+     and (c.relname <> 'events' or exists (select 1 from pg_trigger o join pg_proc q on q.oid = o.tgfoid \
+     where o.tgrelid = c.oid and o.tgname = 'events_reduced_once' and o.tgenabled in ('O', 'A') and o.tgtype = 19 \
+     and o.tgqual is null and cardinality(o.tgattr::int2[]) = 0 and q.proname = $5 and q.prosrc = $6))";
 
 /// Tables whose triggers are, word for word, those that the migrations made, and no others.
 fn sqlite_guarded(connection: &rusqlite::Connection) -> Result<Vec<String>, StoreError> {

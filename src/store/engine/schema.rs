@@ -86,6 +86,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0055_payer_key",
     "0056_data_keys",
     "0057_remarks",
+    "0058_reduced_events",
 ];
 
 impl Migration {
@@ -101,6 +102,8 @@ impl Migration {
                 out.push_str(&append_only(table.trim(), dialect));
             } else if line == "--! attempts_of_open_jobs_stay" {
                 out.push_str(&attempts_of_open_jobs_stay(dialect));
+            } else if line == "--! events_are_reduced_once" {
+                out.push_str(&events_are_reduced_once(dialect));
             } else if line == "--! texts_by_bytes" {
                 if dialect == Dialect::Postgres {
                     out.push_str(&TEXTS_BY_BYTES.replace("{tables}", &tables().join(",")));
@@ -219,9 +222,50 @@ fn attempts_of_open_jobs_stay(dialect: Dialect) -> String {
     }
 }
 
+/// Events lose their text once, each after its delivery is over; nothing else about them changes.
+fn events_are_reduced_once(dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Sqlite => {
+            let [guard, _] = sqlite_guards(EVENTS);
+            format!("drop trigger {EVENTS}_no_update;\ncreate trigger {guard};\n")
+        }
+        Dialect::Postgres => format!(
+            "drop trigger {EVENTS}_append_only on {EVENTS};\n\
+             create trigger {EVENTS}_append_only before delete or truncate on {EVENTS} \
+             for each statement execute function {POSTGRES_GUARD}();\n\
+             create or replace function {POSTGRES_REDUCE_GUARD}() returns trigger language plpgsql as \
+             $${}$$;\n\
+             create trigger {EVENTS}_reduced_once before update on {EVENTS} \
+             for each row execute function {POSTGRES_REDUCE_GUARD}();\n",
+            postgres_reduce_guard_body()
+        ),
+    }
+}
+
+/// What an event may not become by an update.
+const NO_REDUCTION: &str = "old.reduced_at is not null or new.reduced_at is null or new.id <> old.id \
+     or new.business_id <> old.business_id or coalesce(new.payment_id, 0) <> coalesce(old.payment_id, 0) \
+     or new.kind <> old.kind or new.webhook_id <> old.webhook_id or new.created_at <> old.created_at \
+     or new.subject_id <> old.subject_id \
+     or exists (select 1 from jobs where subject_id = old.id and kind = 'deliver' and done_at is null)";
+
+/// The body of the function that PostgreSQL's guard of events calls.
+pub(in crate::store) fn postgres_reduce_guard_body() -> String {
+    format!(
+        " begin if {NO_REDUCTION} then raise exception 'events are append only'; end if; return new; end "
+    )
+}
+
 /// What stands behind `create trigger` for a guarded table; SQLite keeps the text as it is.
 pub(in crate::store) fn sqlite_guards(table: &str) -> [String; 2] {
     let [update, delete] = append_only_guards(table);
+    if table == EVENTS {
+        let reduced = format!(
+            "{EVENTS}_no_update before update on {EVENTS} when {NO_REDUCTION} \
+             begin select raise(abort, '{EVENTS} is append only'); end"
+        );
+        return [reduced, delete];
+    }
     if table != ATTEMPTS {
         return [update, delete];
     }
@@ -253,6 +297,10 @@ pub(in crate::store) const POSTGRES_OPEN_GUARD: &str = "tillbell_open_jobs";
 pub(in crate::store) const POSTGRES_OPEN_GUARD_BODY: &str = " begin \
      if exists (select 1 from jobs where id = old.job_id and done_at is null) then \
      raise exception 'attempts of open jobs stay'; end if; return old; end ";
+
+/// The table whose rows may lose their text, and what keeps the rest of them on PostgreSQL.
+pub(in crate::store) const EVENTS: &str = "events";
+pub(in crate::store) const POSTGRES_REDUCE_GUARD: &str = "tillbell_reduced_once";
 
 /// Names of all migrations, the first first.
 pub(in crate::store) fn names() -> impl Iterator<Item = &'static str> {
@@ -325,6 +373,7 @@ mod tests {
         ("0055_payer_key", "f6d0f1d4301ca69259b4db3ddba53dce55ea700cc539661f850757970cbf6afb"),
         ("0056_data_keys", "095f118f68caec23970246310bb2da8c2a7304e836de22f42dccf2fa2f3f170b"),
         ("0057_remarks", "c9e0f29d61917f98dd3c1946c26ddb6a470c0cbc3ffb4b5ac3e26aca42377c8d"),
+        ("0058_reduced_events", "fbbe2f7b89bbb7fd0c25c43a06f4e25615e7111f69164e8e908bd2b8fd72a022"),
     ];
 
     #[test]

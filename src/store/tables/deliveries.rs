@@ -53,7 +53,7 @@ macro_rules! delivery {
     ($of:literal) => {
         concat!(
             "select j.id, j.business_id, j.subject_id, j.run_at, j.held_until_at, j.attempt, j.tries, j.created_at, \
-             j.done_at, j.outcome, j.note, e.kind, e.webhook_id, e.payment_id, p.transaction_id, p.reversed_at, \
+             j.done_at, j.outcome, j.note, e.kind, e.webhook_id, e.payment_id, e.reduced_at, p.transaction_id, p.reversed_at, \
              p.status as payment_status, \
              t.paused_at from ",
             $of,
@@ -66,7 +66,7 @@ macro_rules! delivery {
 /// What a bulk resend takes: as `domain::superseded`, and no test events.
 macro_rules! resendable {
     () => {
-        "e.kind <> 'webhook.test' and (e.kind <> 'payment.approved' or p.reversed_at is null) \
+        "e.kind <> 'webhook.test' and e.reduced_at is null and (e.kind <> 'payment.approved' or p.reversed_at is null) \
          and (e.kind <> 'payment.rejected' or p.status <> 'approved')"
     };
 }
@@ -230,6 +230,8 @@ pub struct Delivery {
     pub transaction_id: Option<String>,
     pub reversed_at: Option<Timestamp>,
     pub payment_status: Option<Status>,
+    /// Its text is not kept any more.
+    pub is_reduced: bool,
     /// The newest [`ATTEMPTS_READ`], oldest first; those before a resend included.
     pub attempts: Vec<Attempt>,
 }
@@ -242,7 +244,7 @@ impl Delivery {
 
     /// Why it is not to be sent any more.
     pub fn superseded(&self) -> Option<&'static str> {
-        superseded(&self.event, self.payment_status, self.reversed_at.is_some())
+        superseded(&self.event, self.payment_status, self.reversed_at.is_some(), self.is_reduced)
     }
 }
 
@@ -470,6 +472,7 @@ fn delivery(row: Row) -> Result<Delivery, StoreError> {
         transaction_id: reader.opt_text("transaction_id")?,
         reversed_at: reader.opt_time("reversed_at")?,
         payment_status: reader.opt_word("payment_status", Status::parse)?,
+        is_reduced: reader.opt_time("reduced_at")?.is_some(),
         paused_at: None,
         attempts: Vec::new(),
     };

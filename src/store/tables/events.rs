@@ -19,13 +19,29 @@ use crate::store::engine::value::{Row, Value};
 use crate::store::tables::jobs::CLAIM_BATCH;
 use crate::store::{Store, StoreError};
 
+/// Events whose text is looked at in one step.
+pub const REDUCE_BATCH: usize = 100;
+
 statements! {
     ADD_EVENT: insert(events) {
         id: Int, business_id: Int, payment_id: Int, kind: Text, webhook_id: Text, body: Bytes, created_at: Int,
         subject_id: Int
     }
+    TO_REDUCE: query {
+        "select e.id, e.business_id, e.body from events e where e.reduced_at is null and e.created_at < $1 \
+         and not exists (select 1 from jobs j where j.subject_id = e.id and j.kind = 'deliver' and j.done_at is null) \
+         order by e.created_at, e.id limit 100"
+    }
+    WHOLE_OF_PAYMENT: query {
+        "select e.id, e.business_id, e.body from events e where e.payment_id = $1 and e.reduced_at is null \
+         order by e.id limit 100"
+    }
+    REDUCE: query {
+        "update events set body = $2, reduced_at = $3 where id = $1 and reduced_at is null \
+         and not exists (select 1 from jobs j where j.subject_id = events.id and j.kind = 'deliver' and j.done_at is null)"
+    }
     DELIVERY_INPUTS: query {
-        "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind as payment_kind, \
+        "select e.id, e.business_id, e.kind, e.webhook_id, e.body, e.reduced_at, p.kind as payment_kind, \
          p.status as payment_status, nullif(p.webhook_url, '') as payment_url, p.reversed_at, \
          w.webhook_url as website_url, \
          b.webhook_url as business_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
@@ -70,6 +86,8 @@ pub struct DeliveryInput {
     pub payment_url: Option<String>,
     /// When the payment was reversed.
     pub reversed_at: Option<Timestamp>,
+    /// Its text is not kept any more.
+    pub is_reduced: bool,
     pub website_url: Option<String>,
     pub business_url: Option<String>,
     /// Sealed by the vault at the place `businesses/{id}/webhook_secret`, like the one before it.
@@ -81,7 +99,7 @@ pub struct DeliveryInput {
 impl DeliveryInput {
     /// Why it is not to be sent any more.
     pub fn superseded(&self) -> Option<&'static str> {
-        superseded(&self.kind, self.payment_status, self.reversed_at.is_some())
+        superseded(&self.kind, self.payment_status, self.reversed_at.is_some(), self.is_reduced)
     }
 
     /// About no payment, and empty: for asking where an event of the business would go.
@@ -96,6 +114,7 @@ impl DeliveryInput {
             payment_status: None,
             payment_url: None,
             reversed_at: None,
+            is_reduced: false,
             website_url: None,
             business_url: None,
             secret: Vec::new(),
@@ -119,6 +138,29 @@ pub(super) fn add(event: &Event) -> Step {
     })
 }
 
+/// An event whose text is still kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeEvent {
+    pub id: i64,
+    pub business_id: i64,
+    pub body: Vec<u8>,
+}
+
+/// Puts what is left of its text in its place, unless that was done or it is to be sent; see `ops::webhooks::reduced`.
+pub fn reduce(event: i64, body: &[u8], now: Timestamp) -> Step {
+    Step::any(&REDUCE, vec![event.into(), body.into(), now.into()])
+}
+
+/// The same, where a Unit is to fail if it cannot be done.
+pub fn reduce_or_fail(event: i64, body: &[u8], now: Timestamp) -> Step {
+    Step::one(&REDUCE, vec![event.into(), body.into(), now.into()])
+}
+
+/// Whether a Unit was refused because an event was to be sent at that moment, or was reduced already.
+pub fn is_reduction(refused_statement: &str) -> bool {
+    refused_statement == REDUCE.name
+}
+
 /// Whether a Unit was refused because of its event: the fact was told already. While the payment is pending that is
 /// no race, and trying again does not help.
 pub fn is_second(refused_statement: &str) -> bool {
@@ -126,6 +168,16 @@ pub fn is_second(refused_statement: &str) -> bool {
 }
 
 impl Store {
+    /// Events of before a time whose text is kept and whose delivery is over, the oldest first; at most [`REDUCE_BATCH`].
+    pub async fn events_to_reduce(&self, before: Timestamp) -> Result<Vec<WholeEvent>, StoreError> {
+        self.read(&TO_REDUCE, vec![before.into()]).await?.into_iter().map(whole).collect()
+    }
+
+    /// Events of a payment whose text is kept; at most [`REDUCE_BATCH`].
+    pub async fn whole_events_of(&self, payment_id: i64) -> Result<Vec<WholeEvent>, StoreError> {
+        self.read(&WHOLE_OF_PAYMENT, vec![payment_id.into()]).await?.into_iter().map(whole).collect()
+    }
+
     /// Events by id with what sending them needs; at most [`CLAIM_BATCH`] ids are looked up.
     pub async fn inputs(&self, event_ids: &[i64]) -> Result<HashMap<i64, DeliveryInput>, StoreError> {
         let mut ids: Vec<Value> = event_ids.iter().take(CLAIM_BATCH).map(|id| (*id).into()).collect();
@@ -133,6 +185,11 @@ impl Store {
         let rows = self.read(&DELIVERY_INPUTS, ids).await?;
         rows.into_iter().map(|row| input(row).map(|input| (input.event_id, input))).collect()
     }
+}
+
+fn whole(row: Row) -> Result<WholeEvent, StoreError> {
+    let mut r = row.reader("events");
+    Ok(WholeEvent { id: r.int("id")?, business_id: r.int("business_id")?, body: r.bytes("body")? })
 }
 
 fn input(row: Row) -> Result<DeliveryInput, StoreError> {
@@ -147,6 +204,7 @@ fn input(row: Row) -> Result<DeliveryInput, StoreError> {
         payment_status: reader.opt_word("payment_status", Status::parse)?,
         payment_url: reader.opt_text("payment_url")?,
         reversed_at: reader.opt_time("reversed_at")?,
+        is_reduced: reader.opt_time("reduced_at")?.is_some(),
         website_url: reader.opt_text("website_url")?,
         business_url: reader.opt_text("business_url")?,
         secret: reader.bytes("webhook_secret")?,

@@ -9,6 +9,7 @@ pub mod audit_runs;
 pub mod corrections;
 pub mod data_keys;
 pub mod deliveries;
+pub mod erased;
 pub mod event_order;
 pub mod events;
 pub mod figures;

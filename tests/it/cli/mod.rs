@@ -23,6 +23,7 @@ mod nowhere;
 mod operators;
 mod payments;
 mod payouts;
+mod person;
 mod postgres_backups;
 mod proofs;
 mod quarantine;

@@ -70,6 +70,7 @@ const VALUES: &[(&str, &str)] = &[
         "events.kind",
         "case when n % 40 = 0 then 'payment.reversed' when n % 10 = 0 then 'payment.rejected' else 'payment.approved' end",
     ),
+    ("events.reduced_at", "case when n % 20 = 0 then n end"),
     ("alerts.account_id", "n % 50 + 1"),
     ("alerts.simulated_for", "case when n % 20 = 3 then n % 500 + 1 end"),
     ("alerts.amount_kobo", "n % 100 + 1"),

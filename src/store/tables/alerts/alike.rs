@@ -140,6 +140,13 @@ statements! {
         concat!("select ", columns!(), " from alerts where session_id = $1 and amount_kobo + 0 = $3", vouched!("$4"),
                 " order by first_seen_at desc limit $2")
     }
+    ALL_BY_SESSION: query {
+        concat!("select ", columns!(), " from alerts where session_id = $1 order by first_seen_at limit $2")
+    }
+    COPIES_OF_PAYER: query {
+        concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
+                 and amount_kobo = $3 and direction = 'credit' and status = 'duplicate' order by first_seen_at limit $4")
+    }
     BY_REFERENCE: query {
         concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!("$4"),
                 " order by first_seen_at desc limit $3")
@@ -243,6 +250,24 @@ impl Store {
             }
         }
         Ok(found)
+    }
+
+    /// All alerts that show a session id, forged ones and copies included; oldest first.
+    pub async fn all_by_session(&self, session: &str, limit: usize) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![session.into(), (limit as i64).into()];
+        self.read(&ALL_BY_SESSION, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Copies of credits of a payer and an amount; oldest first.
+    pub async fn copies_of_payer(
+        &self,
+        payer_name: &str,
+        amount: Money,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params =
+            vec![words_key(payer_name).into(), payer_name.into(), amount.into(), (limit as i64).into()];
+        self.read(&COPIES_OF_PAYER, params).await?.into_iter().map(decode).collect()
     }
 
     /// Those of one amount, newest first.
