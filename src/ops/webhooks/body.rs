@@ -110,6 +110,9 @@ pub struct PaymentBody<'a> {
     /// When it happened.
     timestamp: JsonTime,
     email_data: EmailData<'a>,
+    /// Only where the event lost what is a person's: texts about people read `[erased]`, others are null or empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reduced_at: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -319,6 +322,7 @@ fn of_payment<'a>(id: &'a str, kind: EventKind, about: About<'a>, at: Timestamp)
         wallet_id: None,
         timestamp: JsonTime(at),
         email_data,
+        reduced_at: None,
     }
 }
 
@@ -429,6 +433,7 @@ pub fn sample(kind: EventKind) -> Vec<u8> {
         wallet_id: is(&[EventKind::WalletToppedUp]).then_some(31),
         timestamp: at,
         email_data: if has_mail { mail } else { EmailData::default() },
+        reduced_at: None,
     })
 }
 
