@@ -8,9 +8,10 @@ use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::domain::name::Folded;
 use crate::domain::name::index::stored_keys;
-use crate::domain::payment::{Payment, Status};
+use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::{Span, Timestamp};
-use crate::ops::webhooks::reduced::reduced;
+use crate::ops::payments::reject::waiting_alerts;
+use crate::ops::webhooks::reduced::{ERASED, reduced};
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::corrections::Correction;
 use crate::store::tables::events::{REDUCE_BATCH, WholeEvent, is_reduction, reduce_or_fail};
@@ -18,8 +19,8 @@ use crate::store::tables::settlements::{Settlement, forget_proven_name};
 use crate::store::tables::{acts, erased, payment_names};
 use crate::store::{Applied, IdKind};
 
-/// As long after its end a payment may be disputed: its transfer sent, told or taken back once more (thirty days at most), or its mail read late. What is known
-/// of its payer decides about others' money so long.
+/// As long after its end a payment may be disputed: its transfer sent, told or taken back once more (thirty days at most), or
+/// its mail read late. What is known of its payer decides about others' money so long.
 pub const DISPUTED_FOR: Span = Span::days(90);
 /// Alerts that may tell of one payment's money.
 const ALERTS_MAX: usize = 50;
@@ -53,7 +54,9 @@ pub enum EraseRefused {
          and what is known of its payer decides whose it is"
     )]
     Disputed { transaction_id: String, until: Timestamp },
-    #[error("alert {0} tells of its money and waits for a person: decide it first")]
+    #[error("payment {0} is a wallet's: wallets, and what they pay, are not erased")]
+    OfWallet(String),
+    #[error("alert {0} tells of its money, or may, and waits for a person: decide it first")]
     Waits(i64),
     #[error("alert {0} of its money bears an open alarm: deal with that first")]
     Alarmed(i64),
@@ -80,12 +83,13 @@ pub async fn known_of_payer(
     };
     let settlements = app.store.settlements_of(payment.id).await?;
     let mut alerts: Vec<AlertRow> = Vec::new();
-    for id in settlements.iter().filter_map(|one| one.alert_id) {
+    let told_by = |one: &Settlement| one.alert_id.into_iter().chain(one.undoing_alert);
+    for id in settlements.iter().flat_map(told_by) {
         let Some(alert) = app.store.alert(id).await? else { continue };
         let mut told = Vec::new();
         if let Some(amount) = alert.facts.amount {
             told = app.store.tellings_of(&alert, amount, ALERTS_MAX).await?;
-            // Anybody can type a session id; what pays another payment tells of that one's payer.
+            // What pays another payment tells of that one's payer.
             told.retain(|one| one.payment_id.is_none_or(|paid| paid == payment.id));
         }
         for one in std::iter::once(alert).chain(told) {
@@ -128,7 +132,7 @@ pub async fn erase_payer(
             .store
             .unit(business_id)
             .await?
-            .step(erased::payment(payment, now))
+            .steps(known.erased_at.is_none().then(|| erased::payment(payment, now)))
             .steps(payment_names::remove(payment, &keys))
             .steps(
                 known
@@ -136,11 +140,13 @@ pub async fn erase_payer(
                     .iter()
                     .flat_map(|one| [erased::settlement(one.id), forget_proven_name(one.id)]),
             );
-        for alert in &known.alerts {
+        // What was told of the money since it was done once is taken out as well.
+        for alert in known.alerts.iter().filter(|alert| !is_erased(alert)) {
             unit = unit.steps(erased::alert(alert, now));
         }
         for event in &known.events {
-            unit = unit.step(reduce_or_fail(event.id, &reduced(&event.body, now)?, now));
+            let left = reduced(&event.body, now)?;
+            unit = unit.step(reduce_or_fail(event.id, &left, now)).step(erased::attempts(event.id));
         }
         let unit =
             unit.step(acts::record_of(business_id, act, operator, "person erase", &subject, reason, now));
@@ -155,12 +161,20 @@ pub async fn erase_payer(
     Ok(Err(EraseRefused::Changed))
 }
 
+/// Whose payer was taken out before.
+fn is_erased(alert: &AlertRow) -> bool {
+    alert.reason == ERASED
+}
+
 /// Why a payer cannot be taken out now.
 async fn refusal(app: &App, known: &KnownOfPayer) -> Result<Option<EraseRefused>, OpError> {
     let payment = &known.payment;
     let id = || payment.transaction_id.clone();
-    if let Some(at) = known.erased_at {
+    if let Some(at) = known.erased_at.filter(|_| known.alerts.iter().all(is_erased)) {
         return Ok(Some(EraseRefused::Done(id(), at)));
+    }
+    if payment.kind != Kind::Transfer {
+        return Ok(Some(EraseRefused::OfWallet(id())));
     }
     if payment.status == Status::Pending {
         return Ok(Some(EraseRefused::Pending(id())));
@@ -175,6 +189,9 @@ async fn refusal(app: &App, known: &KnownOfPayer) -> Result<Option<EraseRefused>
         if app.store.alarm_of(alert.id).await?.is_some() {
             return Ok(Some(EraseRefused::Alarmed(alert.id)));
         }
+    }
+    if let Some(waiting) = waiting_alerts(app, payment).await?.first() {
+        return Ok(Some(EraseRefused::Waits(*waiting)));
     }
     let ended = payment.updated_at.max(payment.approvable_until);
     let last = known.alerts.iter().map(|alert| alert.first_seen).fold(ended, Timestamp::max);

@@ -123,7 +123,11 @@ on_both! {
     }
 
     async fn a_collectors_money_is_asked_about_whatever_the_shop_is_called(db: TestDatabase) {
-        for (payer, expected) in [("Lagos Remit Ltd", AlertStatus::Review), ("Sani Yusuf", AlertStatus::Matched)] {
+        for (payer, expected) in [
+            ("Lagos Remit Ltd", AlertStatus::Review),
+            ("Flutterwave Payouts", AlertStatus::Review),
+            ("Sani Yusuf", AlertStatus::Matched),
+        ] {
             let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
             let taker = t.merchant("ngozi.umeadi.example").await;
             t.create(&victim, 7_000, "Ngozi Umeadi").await;

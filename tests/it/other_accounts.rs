@@ -209,6 +209,24 @@ on_both! {
         }
     }
 
+    async fn whom_she_paid_under_another_name_is_known_by_her_transfer(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        // Asked for in her husband's name, which a person accepted.
+        let first = t.create(&shop, 7_000, "Emeka Duru").await;
+        let came = paid_to(&t, ACCOUNT, 7_000).await;
+        approve(&t, &came, &first, Some("his wife")).await.unwrap();
+        let taken = t.create(&taker, 8_400, PAYER).await;
+        t.account(OTHER).await;
+        let meant = t.create(&shop, 8_400, PAYER).await;
+        assert_ne!(taken.account_id, meant.account_id);
+        t.advance(LATER + Span::seconds(20));
+        let at = t.app.now() - Span::seconds(20);
+        let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await;
+        assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
+        assert!(alert.reason.contains(&format!("{:?}", meant.transaction_id)), "{alert:?}");
+    }
+
     async fn payments_that_nobody_may_approve_hide_none_that_a_person_may(db: TestDatabase) {
         let (t, shop) = world(db).await;
         t.account(OTHER).await;

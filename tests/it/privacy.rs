@@ -6,6 +6,7 @@ use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::payments::reject::reject_payment;
 use tillbell::ops::privacy::{DISPUTED_FOR, EraseRefused, erase_payer, known_of_payer};
 use tillbell::ops::retention::forget_old;
 use tillbell::ops::webhooks::deliveries::resend;
@@ -122,6 +123,10 @@ on_both! {
         let undelivered = Err(EraseRefused::Undelivered(payment.transaction_id.clone()));
         assert_eq!(erase(&t, &payment).await, undelivered, "its webhook is still to be sent");
         deliveries_end(&t).await;
+        // A receiver that repeats what it was sent.
+        let answer = "insert into attempts (id, job_id, try, duration_ms, attempted_at, answer) \
+                      select 9000001, min(id), 1, 5, 1, 'thank you, Umeadi' from jobs where kind = 'deliver'";
+        by_hand(t.database(), answer).await.unwrap();
         assert!(!places_of(t.database(), &TOLD).await.is_empty());
         erase(&t, &payment).await.unwrap();
         assert_eq!(places_of(t.database(), &TOLD).await, Vec::<String>::new());
@@ -157,6 +162,65 @@ on_both! {
         assert_eq!(t.app.store.alarm_of(told.alert_id).await.unwrap(), Some(back.alert_id));
         assert!(matches!(erase(&t, &payment).await, Err(EraseRefused::Alarmed(_))));
         assert_eq!(t.payment(&payment).await.payer_name, PAYER);
+    }
+
+    async fn anothers_transfer_in_the_same_name_is_neither_shown_nor_touched(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let payment = t.create(&shop, 6_400, PAYER).await;
+        let (_, own) = paid(&t, &payment).await;
+        t.advance(Span::days(20));
+        // Another person of this name, of whose transfer the bank tells twice.
+        let theirs = t.create(&other, 6_400, PAYER).await;
+        t.advance(LATER + Span::seconds(20));
+        let mail = Alert::credit(ACCOUNT, 6_400, &PAYER.to_uppercase(), t.app.now() - Span::seconds(20)).text();
+        let told = t.ingest(&mail).await;
+        let copy = t.ingest(&mail).await;
+        if told.status.is_waiting() {
+            dismiss_alert(&t.app, told.alert_id, "ada", "for this test").await.unwrap().unwrap();
+        }
+        deliveries_end(&t).await;
+        let known = known_of_payer(&t.app, shop.id, &payment.transaction_id).await.unwrap().unwrap();
+        assert_eq!(known.alerts.iter().map(|alert| alert.id).collect::<Vec<_>>(), [own.alert_id]);
+        t.advance(DISPUTED_FOR + Span::days(2));
+        erase(&t, &payment).await.unwrap();
+        let name = |id: i64| { let store = &t.app.store; async move { store.alert(id).await.unwrap().unwrap().facts.payer_name } };
+        assert_eq!(name(own.alert_id).await, None);
+        assert!(name(told.alert_id).await.is_some() && name(copy.alert_id).await.is_some());
+        assert_eq!(t.payment(&theirs).await.payer_name, PAYER);
+    }
+
+    async fn who_decides_about_waiting_money_still_knows_who_was_to_pay(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 6_400, PAYER).await;
+        t.advance(LATER + Span::seconds(20));
+        // A close name waits for a person, until the sweep has ended the payment and long after.
+        let close = t.ingest(&Alert::credit(ACCOUNT, 6_400, "N UMEADI", at()).text()).await;
+        assert_eq!(close.status, AlertStatus::Review, "{close:?}");
+        reject_payment(&t.app, shop.id, &payment.transaction_id, "ada", "left").await.unwrap().unwrap();
+        deliveries_end(&t).await;
+        t.advance(DISPUTED_FOR + Span::days(3));
+        assert_eq!(erase(&t, &payment).await, Err(EraseRefused::Waits(close.alert_id)));
+        dismiss_alert(&t.app, close.alert_id, "ada", "sent back").await.unwrap().unwrap();
+        erase(&t, &payment).await.unwrap();
+    }
+
+    async fn what_is_told_of_the_money_afterwards_is_taken_out_as_well(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 6_400, PAYER).await;
+        let (mail, _) = paid(&t, &payment).await;
+        deliveries_end(&t).await;
+        t.advance(DISPUTED_FOR + Span::days(2));
+        erase(&t, &payment).await.unwrap();
+        let late = t.ingest(&mail).await;
+        assert_eq!(late.status, AlertStatus::Duplicate, "{late:?}");
+        let known = known_of_payer(&t.app, shop.id, &payment.transaction_id).await.unwrap().unwrap();
+        assert!(known.alerts.iter().any(|alert| alert.id == late.alert_id), "{late:?}");
+        assert!(matches!(erase(&t, &payment).await, Err(EraseRefused::Disputed { .. })));
+        t.advance(DISPUTED_FOR + Span::days(2));
+        erase(&t, &payment).await.unwrap();
+        assert_eq!(places_of(t.database(), &TOLD).await, Vec::<String>::new());
+        assert!(matches!(erase(&t, &payment).await, Err(EraseRefused::Done(..))));
     }
 
     async fn of_two_who_take_him_out_at_once_one_is_told_that_it_is_done(db: TestDatabase) {

@@ -91,9 +91,10 @@ pub fn verdict_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>)
     rule_on(expected, received, cut).verdict
 }
 
-/// Whether the name is a business's, which may send money for others.
-pub fn is_business(name: &Folded) -> bool {
-    name.business
+/// Whether the name reads as a person's: no word of a business's in it, and one at least by which people are known to be called. Whoever
+/// collects for others may have neither ("FLUTTERWAVE PAYOUTS").
+pub fn is_persons(name: &Folded) -> bool {
+    !name.business && name.words.iter().any(|word| word.kind == fold::Kind::Name && word.known)
 }
 
 /// Whether a payment of this name can be approved by the rule at all: a single name, or more words than the rule

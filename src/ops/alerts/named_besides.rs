@@ -33,9 +33,9 @@ pub async fn named_besides(
     let payer_name = alert.facts.payer_name.as_deref().unwrap_or_default();
     let (payer, holder) = (Folded::new(payer_name), Folded::new(&account.name));
     // Who collects for others may have a customer of the shop's name.
-    let shop = match name::is_business(&payer) {
-        true => None,
-        false => app.directory.business(winner.business_id).await?,
+    let shop = match name::is_persons(&payer) {
+        true => app.directory.business(winner.business_id).await?,
+        false => None,
     };
     let own = [payer_name, &account.name, shop.as_ref().map_or("", |shop| &shop.name)];
     let mut names: Vec<Narrated> = Vec::new();

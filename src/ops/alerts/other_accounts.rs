@@ -105,12 +105,20 @@ pub async fn asked_by_whom_he_knows(
         limit: BEFORE_MAX,
     };
     // Few pay two merchants on one account, so nothing else is read of most.
-    let before = app.store.paid_payments_named(&before).await?;
+    let (before, paid) = tokio::try_join!(
+        app.store.paid_payments_named(&before),
+        app.store.payments_paid_by(payer_name, account.id, BEFORE_MAX)
+    )?;
     let is_his = |name: &str| verdict_folded(&Folded::new(name), &payer, &cut) == NameVerdict::Match;
     let mut known: HashSet<Beneficiary> =
         before.payments.iter().filter(|one| is_his(&one.payer_name)).map(Beneficiary::of).collect();
+    // What a shop asked for in another name, and a person took his money for.
+    let others = paid.iter().filter(|id| before.payments.iter().all(|one| one.id != **id)).copied();
+    known.extend(app.store.payments_by_ids(&others.collect::<Vec<_>>()).await?.iter().map(Beneficiary::of));
     known.remove(&Beneficiary::of(winner));
-    if known.is_empty() && !before.may_be_more {
+    // Of who has paid very often anybody may have been paid.
+    let may_be_anybody = before.may_be_more || paid.len() >= BEFORE_MAX;
+    if known.is_empty() && !may_be_anybody {
         return Ok(None);
     }
     let elsewhere = Elsewhere {
@@ -127,13 +135,14 @@ pub async fn asked_by_whom_he_knows(
         ended: Ended::All,
     };
     let asked = app.store.payments_elsewhere(&elsewhere).await?;
-    let may_be_more = before.may_be_more || asked.may_be_more;
+    let may_be_more = asked.may_be_more;
     let mut asked = asked.payments;
     asked.retain(|other| {
         (other.status == Status::Pending || has_ended_lately(other, interval(alert), alert.first_seen))
             && is_timely(other, interval(alert), alert.first_seen)
             && is_like(&Folded::new(&other.payer_name), &payer, &cut)
-            && known.contains(&Beneficiary::of(other))
+            && Beneficiary::of(other) != Beneficiary::of(winner)
+            && (may_be_anybody || known.contains(&Beneficiary::of(other)))
     });
     Ok(match asked.into_iter().next() {
         Some(other) => Some(MeantElsewhere::Payment(Box::new(other))),

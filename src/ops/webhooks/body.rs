@@ -110,7 +110,7 @@ pub struct PaymentBody<'a> {
     /// When it happened.
     timestamp: JsonTime,
     email_data: EmailData<'a>,
-    /// Only where the event lost what is a person's: texts about people read `[erased]`, others are null or empty.
+    /// Only where the text is no longer kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     reduced_at: Option<JsonTime>,
 }

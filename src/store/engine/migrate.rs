@@ -1,6 +1,9 @@
 //! Runs the migrations of `schema`: each once, under a lock, with a checksum.
 
+use std::time::Duration;
+
 use rusqlite::Connection;
+use tokio_postgres::error::SqlState;
 
 use super::schema::{MIGRATIONS, Migration, tables};
 use crate::crash;
@@ -62,6 +65,12 @@ pub(in crate::store) fn run_sqlite(
     Ok(names)
 }
 
+/// How long a migration waits for one table, in ms. All who ask for the table meanwhile wait behind it; and it is less than the time
+/// after which PostgreSQL looks for a deadlock (a second), so that it never takes a transaction of a node that serves.
+const LOCK_WAIT_MS: i64 = 300;
+const TRIES_MAX: usize = 150;
+const TRY_AGAIN: Duration = Duration::from_millis(200);
+
 /// Any number that no other program on the server uses as an advisory lock.
 const MIGRATION_LOCK: i64 = 0x7469_6c6c_6265_6c6c;
 
@@ -98,7 +107,7 @@ async fn run_postgres_locked(
         // The views go first, because they would forbid a change of their tables, and come back last,
         // all in the transaction of the migration: a crash cannot leave them missing.
         let text = format!(
-            "begin;\n{}{}\n\
+            "begin;\nset local lock_timeout = {LOCK_WAIT_MS};\n{}{}\n\
              insert into schema_migrations (name, checksum, run_at) values ('{}', '{}', {});\n{}",
             people::drop_views(tables()),
             migration.render(Dialect::Postgres),
@@ -107,17 +116,33 @@ async fn run_postgres_locked(
             now.0,
             people::make_views(tables())
         );
-        let run = client.batch_execute(&text).await;
-        crash::point("migrate.half_way");
-        match run {
-            Ok(()) => client.batch_execute("commit").await.map_err(trouble)?,
-            Err(error) => {
-                let _ = client.batch_execute("rollback").await;
+        let mut tries = 1;
+        while let Err(error) = client.batch_execute(&text).await {
+            let _ = client.batch_execute("rollback").await;
+            if !is_in_use(&error) {
                 let refused = refusal::of_migration(client, &error).await;
                 return Err(people::dependent(&error).or(refused).unwrap_or_else(|| trouble(error)));
             }
+            if tries == TRIES_MAX {
+                return Err(StoreError::Unavailable(format!(
+                    "migration {} needs tables that others hold ({}); nothing was changed. What holds them for long is an \
+                     audit, a dump or an open session: let it end, and run it again",
+                    migration.name,
+                    crate::store::engine::postgres::describe(&error)
+                )));
+            }
+            tries += 1;
+            tokio::time::sleep(TRY_AGAIN).await;
         }
+        crash::point("migrate.half_way");
+        client.batch_execute("commit").await.map_err(trouble)?;
         names.push(migration.name.to_owned());
     }
     Ok(names)
+}
+
+/// Nodes that serve meanwhile hold its tables, each for moments: the next try finds them free.
+fn is_in_use(error: &tokio_postgres::Error) -> bool {
+    let code = error.code();
+    code == Some(&SqlState::LOCK_NOT_AVAILABLE) || code == Some(&SqlState::T_R_DEADLOCK_DETECTED)
 }

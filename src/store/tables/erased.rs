@@ -5,6 +5,7 @@
 
 use crate::domain::alert::AlertRow;
 use crate::domain::money::Money;
+use crate::domain::name::words_key;
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
@@ -19,12 +20,17 @@ statements! {
     ALERT: query {
         "update alerts set payer_name = null, payer_key = null, payer_account = null, payer_bank = null, narration = null, \
          remarks = null, subject = null, doubts = '', reason = '[erased]', evidence = '{\"erased\":true}', erased_at = $3, \
-         version = version + 1 where id = $1 and version = $2 and status not in ('new', 'review', 'unmatched')"
+         version = version + 1 where id = $1 and version = $2 and erased_at is null \
+         and status not in ('new', 'review', 'unmatched')"
     }
     MAIL: query { "delete from mails where alert_id = $1" }
     SETTLEMENT: query {
         "update settlements set rule = '[erased]', evidence = '{\"erased\":true}', reverse_reason = case when reverse_reason is null \
          then null else '[erased]' end where id = $1"
+    }
+    ATTEMPTS: query {
+        "delete from attempts where job_id in (select j.id from jobs j where j.subject_id = $1 and j.kind = 'deliver' \
+         and j.done_at is not null)"
     }
     ERASED_PAYMENT: query { "select erased_at from payments where id = $1 and erased_at is not null" }
     ERASED_ALERT: query { "select erased_at from alerts where id = $1 and erased_at is not null" }
@@ -46,6 +52,11 @@ pub fn alert(alert: &AlertRow, now: Timestamp) -> [Step; 2] {
     [row, Step::any(&MAIL, vec![alert.id.into()])]
 }
 
+/// What receivers answered to an event, once its delivery is over: some repeat what they were sent.
+pub fn attempts(event: i64) -> Step {
+    Step::any(&ATTEMPTS, vec![event.into()])
+}
+
 impl Store {
     /// When a payment's payer was taken out of it.
     pub async fn payment_erased_at(&self, payment_id: i64) -> Result<Option<Timestamp>, StoreError> {
@@ -59,8 +70,9 @@ impl Store {
         row.map(|row| row.reader("alerts").time("erased_at")).transpose()
     }
 
-    /// Other tellings of the money of an alert, copies and debits included: of its session id, and copies of its payer and
-    /// amount; so many of each.
+    /// Other tellings of the money of an alert, copies and debits included: those that are linked with it, of its session id or of its
+    /// payer and amount, and those of its session id and its payer; so many of each are looked at. Of another's transfer in the same name
+    /// none.
     pub async fn tellings_of(
         &self,
         alert: &AlertRow,
@@ -78,7 +90,13 @@ impl Store {
         found.retain(|one| {
             let is_first = !known.contains(&one.id);
             known.push(one.id);
-            is_first
+            let is_linked = one.linked_alert_id == Some(alert.id) || alert.linked_alert_id == Some(one.id);
+            let words = |alert: &AlertRow| alert.facts.payer_name.as_deref().map(words_key);
+            let is_of_payer = one.facts.session_id.is_some()
+                && one.facts.session_id == alert.facts.session_id
+                && words(one).is_some()
+                && words(one) == words(alert);
+            is_first && (is_linked || is_of_payer)
         });
         Ok(found)
     }

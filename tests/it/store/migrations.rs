@@ -6,6 +6,7 @@ use tillbell::store::StoreError;
 use super::kill::{Child, Doing};
 use super::*;
 use crate::harness::databases::{Engine, TestDatabase, connect};
+use crate::harness::until::until;
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000);
 
@@ -122,6 +123,28 @@ on_both! {
         assert_eq!(relations(&db, "public").await, relations(&migrated, "public").await);
         assert_eq!(relations(&db, "people").await, relations(&migrated, "people").await);
         make(&store, &["total"]).await;
+    }
+}
+
+on_postgres! {
+    async fn a_table_that_others_hold_is_waited_for_without_holding_them_up(db: TestDatabase) {
+        let undo = "drop view people.alerts; alter table alerts drop column remarks; alter table alerts drop column is_narration_cut; \
+                    delete from schema_migrations where name = '0057_remarks'";
+        connect(db.url()).await.batch_execute(undo).await.unwrap();
+        let (holder, reader) = (connect(db.url()).await, connect(db.url()).await);
+        holder.batch_execute("begin; lock table alerts in access share mode").await.unwrap();
+        let store = open(db.url()).await;
+        let migrated = tokio::spawn(async move { store.migrate(NOW).await });
+        let waits = "select count(*) from pg_locks where relation = 'alerts'::regclass and mode = 'AccessExclusiveLock' and not granted";
+        let is_waiting = async || reader.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) > 0;
+        for _ in 0..2 {
+            until("the migration waits for the table", async || is_waiting().await.then_some(())).await;
+            // Whoever asks for the table stands behind it, and is served when it lets go, though the holder does not.
+            reader.query("select id from alerts limit 1", &[]).await.unwrap();
+        }
+        assert!(!migrated.is_finished());
+        holder.batch_execute("commit").await.unwrap();
+        assert_eq!(migrated.await.unwrap().unwrap(), ["0057_remarks"]);
     }
 }
 

@@ -143,6 +143,10 @@ statements! {
     ALL_BY_SESSION: query {
         concat!("select ", columns!(), " from alerts where session_id = $1 order by first_seen_at limit $2")
     }
+    PAID_BY: query {
+        "select payment_id from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
+         and direction = 'credit' and account_id = $3 and payment_id is not null limit $4"
+    }
     COPIES_OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
                  and amount_kobo = $3 and direction = 'credit' and status = 'duplicate' order by first_seen_at limit $4")
@@ -256,6 +260,18 @@ impl Store {
     pub async fn all_by_session(&self, session: &str, limit: usize) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![session.into(), (limit as i64).into()];
         self.read(&ALL_BY_SESSION, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Payments that transfers of a payer, with the words of this name, paid on an account; whichever, where there are more.
+    pub async fn payments_paid_by(
+        &self,
+        payer_name: &str,
+        account_id: i64,
+        limit: usize,
+    ) -> Result<Vec<i64>, StoreError> {
+        let params =
+            vec![words_key(payer_name).into(), payer_name.into(), account_id.into(), (limit as i64).into()];
+        self.read(&PAID_BY, params).await?.into_iter().map(|row| row.single_int("alerts")).collect()
     }
 
     /// Copies of credits of a payer and an amount; oldest first.
