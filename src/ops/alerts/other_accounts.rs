@@ -14,19 +14,19 @@ use crate::domain::matching::{Beneficiary, WhichAccount, has_ended_lately, is_ti
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::name::index::{Likeness, sought_keys};
-use crate::domain::name::{Folded, NameVerdict, is_like, verdict_folded};
+use crate::domain::name::{Folded, is_like};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::ops::payments::like_names::{ANY_AMOUNT, add_unknown};
+use crate::ops::payments::like_names::add_unknown;
 use crate::store::tables::payment_names::{Elsewhere, Ended, Named};
 
 /// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
 /// to push another's payment out of the first by making many.
 const EXACT_MAX: usize = 500;
 const BY_RULE_MAX: usize = 50;
-/// Payments of one name on an account that were paid.
+/// Transfers of one payer on an account that are looked at.
 const BEFORE_MAX: usize = 500;
 
 /// Payments that were found, and whether there may be more of them.
@@ -97,27 +97,13 @@ pub async fn asked_by_whom_he_knows(
 ) -> Result<Option<MeantElsewhere>, OpError> {
     let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(None) };
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
-    let before = Named {
-        account_id: Some(account.id),
-        keys: &sought_keys(&payer, Likeness::Agreeing).keys,
-        amounts: ANY_AMOUNT,
-        open_after: Timestamp(0),
-        limit: BEFORE_MAX,
-    };
     // Few pay two merchants on one account, so nothing else is read of most.
-    let (before, paid) = tokio::try_join!(
-        app.store.paid_payments_named(&before),
-        app.store.payments_paid_by(payer_name, account.id, BEFORE_MAX)
-    )?;
-    let is_his = |name: &str| verdict_folded(&Folded::new(name), &payer, &cut) == NameVerdict::Match;
+    let paid = app.store.payments_paid_by(payer_name, account.id, BEFORE_MAX).await?;
     let mut known: HashSet<Beneficiary> =
-        before.payments.iter().filter(|one| is_his(&one.payer_name)).map(Beneficiary::of).collect();
-    // What a shop asked for in another name, and a person took his money for.
-    let others = paid.iter().filter(|id| before.payments.iter().all(|one| one.id != **id)).copied();
-    known.extend(app.store.payments_by_ids(&others.collect::<Vec<_>>()).await?.iter().map(Beneficiary::of));
+        app.store.payments_by_ids(&paid).await?.iter().map(Beneficiary::of).collect();
     known.remove(&Beneficiary::of(winner));
     // Of who has paid very often anybody may have been paid.
-    let may_be_anybody = before.may_be_more || paid.len() >= BEFORE_MAX;
+    let may_be_anybody = paid.len() >= BEFORE_MAX;
     if known.is_empty() && !may_be_anybody {
         return Ok(None);
     }

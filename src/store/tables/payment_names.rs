@@ -65,37 +65,21 @@ macro_rules! named {
 /// that there are more rows, which may hide one.
 macro_rules! elsewhere {
     ($keys:ident, $mode:literal, $owner:literal, $since:literal, $all:literal) => {
-        judged!(
-            $keys,
-            "account_id <> $4",
-            concat!(
-                "p.mode = ",
-                $mode,
-                " and (cast(",
-                $owner,
-                " as bigint) = 0 or p.business_id = ",
-                $owner,
-                ") and p.created_at >= ",
-                $since,
-                " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1) or cast(",
-                $all,
-                " as bigint) = 1)"
-            )
-        )
-    };
-}
-
-/// Payments of the names on which something stands beside the name; the id 0 says that there are more rows, which may hide one.
-macro_rules! judged {
-    ($keys:ident, $account:literal, $which:expr) => {
         concat!(
             "with found as (select payment_id from payment_names where name_key in (",
             $keys!(),
-            ") and amount_kobo between $1 and $2 and forget_at + 0 > $3 and ",
-            $account,
-            " limit 20000) select id from (select distinct p.id from found join payments p on p.id = found.payment_id where ",
-            $which,
-            " order by p.id desc limit $5) as shown union all \
+            ") and amount_kobo between $1 and $2 and forget_at + 0 > $3 and account_id <> $4 limit 20000) \
+             select id from (select distinct p.id from found join payments p on p.id = found.payment_id where p.mode = ",
+            $mode,
+            " and (cast(",
+            $owner,
+            " as bigint) = 0 or p.business_id = ",
+            $owner,
+            ") and p.created_at >= ",
+            $since,
+            " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1) or cast(",
+            $all,
+            " as bigint) = 1) order by p.id desc limit $5) as shown union all \
              select 0 as id from (select count(*) as looked_at from found) as counted where looked_at >= 20000"
         )
     };
@@ -112,8 +96,6 @@ statements! {
     ON_ACCOUNT_MANY: query { named!(keys_many, "32", "account_id = $4") }
     ANYWHERE_FEW: query { named!(keys_few, "16", "cast($4 as bigint) = 0") }
     ANYWHERE_MANY: query { named!(keys_many, "32", "cast($4 as bigint) = 0") }
-    PAID_FEW: query { judged!(keys_few, "account_id = $4", "p.status = 'approved'") }
-    PAID_MANY: query { judged!(keys_many, "account_id = $4", "p.status = 'approved'") }
     ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24", "$25") }
     ELSEWHERE_MANY: query { elsewhere!(keys_many, "$38", "$39", "$40", "$41") }
     BY_IDS: query {
@@ -218,8 +200,8 @@ pub enum Ended {
     All,
 }
 
-/// Payments of a name, newest first, and whether there may be more of them.
-pub struct FoundNamed {
+/// Payments on other accounts, newest first, and whether there may be more of them.
+pub struct FoundElsewhere {
     pub payments: Vec<Payment>,
     pub may_be_more: bool,
 }
@@ -242,19 +224,8 @@ impl Store {
         self.newest(ids, wanted.limit).await
     }
 
-    /// Payments on an account that were paid and have one of the keys, newest first.
-    pub async fn paid_payments_named(&self, wanted: &Named<'_>) -> Result<FoundNamed, StoreError> {
-        let reads = shares(wanted.keys).map(|keys| {
-            let few = keys.len() <= KEYS_FEW;
-            let (sql, places): (&'static Sql, usize) =
-                if few { (&PAID_FEW, KEYS_FEW) } else { (&PAID_MANY, KEYS_MANY) };
-            self.read(sql, wanted.values(keys, places))
-        });
-        self.found(try_join_all(reads).await?, wanted.limit).await
-    }
-
     /// Payments on other accounts that have one of the keys, newest first.
-    pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<FoundNamed, StoreError> {
+    pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<FoundElsewhere, StoreError> {
         let Elsewhere { named, mode, business_id, made_since, ended } = wanted;
         let reads = shares(named.keys).map(|keys| {
             let few = keys.len() <= KEYS_FEW;
@@ -265,16 +236,11 @@ impl Store {
             params.push((*ended == Ended::All).into());
             self.read(sql, params)
         });
-        self.found(try_join_all(reads).await?, named.limit).await
-    }
-
-    /// Payments by ids, of which 0 says that there are more.
-    async fn found(&self, rows: Vec<Vec<Row>>, limit: usize) -> Result<FoundNamed, StoreError> {
-        let mut ids = ids_of(rows)?;
+        let mut ids = ids_of(try_join_all(reads).await?)?;
         let known = ids.len();
         ids.retain(|id| *id != 0);
-        let may_be_more = ids.len() < known || ids.len() >= limit;
-        Ok(FoundNamed { payments: self.newest(ids, limit).await?, may_be_more })
+        let may_be_more = ids.len() < known || ids.len() >= named.limit;
+        Ok(FoundElsewhere { payments: self.newest(ids, named.limit).await?, may_be_more })
     }
 
     /// The newest so many of the payments whose ids were read.
