@@ -70,12 +70,11 @@ pub(super) async fn run(command: PersonCommand, desk: &Desk) -> anyhow::Result<(
             export(&known, file, desk)
         }
         PersonCommand::Erase { payer, reason, yes } => {
-            let known = known(&app, &payer).await?;
             if !yes {
-                confirm(&known)?;
+                confirm(&known(&app, &payer).await?)?;
             }
-            let (business, id) = (known.payment.business_id, &known.payment.transaction_id);
-            let gone = erase_payer(&app, business, id, &desk.operator, &reason).await??;
+            let business = whose_payment(&app, &payer.payment, payer.business).await??;
+            let gone = erase_payer(&app, business, &payer.payment, &desk.operator, &reason).await??;
             let object = Object::new()
                 .with("transaction_id", &gone.payment.transaction_id)
                 .with("business_id", gone.payment.business_id)

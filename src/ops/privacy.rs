@@ -11,7 +11,7 @@ use crate::domain::name::index::stored_keys;
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::payments::reject::waiting_alerts;
-use crate::ops::webhooks::reduced::{ERASED, reduced};
+use crate::ops::webhooks::reduced::reduced;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::corrections::Correction;
 use crate::store::tables::events::{REDUCE_BATCH, WholeEvent, is_reduction, reduce_or_fail};
@@ -35,6 +35,8 @@ pub struct KnownOfPayer {
     pub settlements: Vec<Settlement>,
     /// Those that told of the money, copies and debits included.
     pub alerts: Vec<AlertRow>,
+    /// Those of them whose payer was not taken out yet, by id.
+    pub whole_alerts: Vec<i64>,
     /// What the merchant was told, as long as it is kept.
     pub events: Vec<WholeEvent>,
     pub erased_at: Option<Timestamp>,
@@ -98,6 +100,12 @@ pub async fn known_of_payer(
             }
         }
     }
+    let mut whole_alerts = Vec::new();
+    for alert in &alerts {
+        if app.store.alert_erased_at(alert.id).await?.is_none() {
+            whole_alerts.push(alert.id);
+        }
+    }
     Ok(Some(KnownOfPayer {
         corrections: app.store.corrections_of(payment.id, CORRECTIONS_MAX).await?,
         events: app.store.whole_events_of(payment.id).await?,
@@ -105,6 +113,7 @@ pub async fn known_of_payer(
         payment,
         settlements,
         alerts,
+        whole_alerts,
     }))
 }
 
@@ -141,7 +150,7 @@ pub async fn erase_payer(
                     .flat_map(|one| [erased::settlement(one.id), forget_proven_name(one.id)]),
             );
         // What was told of the money since it was done once is taken out as well.
-        for alert in known.alerts.iter().filter(|alert| !is_erased(alert)) {
+        for alert in known.alerts.iter().filter(|alert| known.whole_alerts.contains(&alert.id)) {
             unit = unit.steps(erased::alert(alert, now));
         }
         for event in &known.events {
@@ -161,16 +170,11 @@ pub async fn erase_payer(
     Ok(Err(EraseRefused::Changed))
 }
 
-/// Whose payer was taken out before.
-fn is_erased(alert: &AlertRow) -> bool {
-    alert.reason == ERASED
-}
-
 /// Why a payer cannot be taken out now.
 async fn refusal(app: &App, known: &KnownOfPayer) -> Result<Option<EraseRefused>, OpError> {
     let payment = &known.payment;
     let id = || payment.transaction_id.clone();
-    if let Some(at) = known.erased_at.filter(|_| known.alerts.iter().all(is_erased)) {
+    if let Some(at) = known.erased_at.filter(|_| known.whole_alerts.is_empty()) {
         return Ok(Some(EraseRefused::Done(id(), at)));
     }
     if payment.kind != Kind::Transfer {

@@ -8,7 +8,6 @@ use super::reach::LIKELY_MAX;
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Beneficiary;
-use crate::domain::payment::Payment;
 use crate::domain::same_transfer::{may_name_the_payer, may_repeat, names_the_payer};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::alerts;
@@ -56,7 +55,8 @@ async fn hold_few(app: &App, credits: &[&AlertRow], undoing: &AlertRow, most: us
     let mut of_each: HashMap<i64, usize> = HashMap::new();
     let mut alarmed = Vec::new();
     for credit in credits {
-        let Some(payment) = paid_by(app, credit).await? else { continue };
+        let Some(id) = credit.payment_id else { continue };
+        let Some(payment) = app.store.payment(id).await? else { continue };
         // Wallets cost nothing: those that one business has topped up are as one.
         let before = of_each.entry(payment.business_id).or_default();
         if *before < ALARMED_MAX {
@@ -76,34 +76,18 @@ async fn hold_few(app: &App, credits: &[&AlertRow], undoing: &AlertRow, most: us
 /// Those of which no beneficiary is paid by one of the `held` ones, which bear the alarm.
 pub(super) async fn of_others(
     app: &App,
-    credits: Vec<AlertRow>,
+    mut credits: Vec<AlertRow>,
     held: &[AlertRow],
 ) -> Result<Vec<AlertRow>, OpError> {
-    let mut known = HashSet::new();
-    for credit in held.iter().filter(|credit| credit.status == AlertStatus::Matched) {
-        known.extend(beneficiary_of(app, credit).await?);
-    }
-    if known.is_empty() {
-        return Ok(credits);
-    }
-    let mut others = Vec::new();
-    for credit in credits {
-        let is_held = credit.status == AlertStatus::Matched
-            && beneficiary_of(app, &credit).await?.is_some_and(|one| known.contains(&one));
-        if !is_held {
-            others.push(credit);
-        }
-    }
-    Ok(others)
-}
-
-async fn beneficiary_of(app: &App, credit: &AlertRow) -> Result<Option<Beneficiary>, OpError> {
-    Ok(paid_by(app, credit).await?.map(|payment| Beneficiary::of(&payment)))
-}
-
-async fn paid_by(app: &App, credit: &AlertRow) -> Result<Option<Payment>, OpError> {
-    let Some(id) = credit.payment_id else { return Ok(None) };
-    Ok(app.store.payment(id).await?)
+    let pays = |credit: &AlertRow| credit.payment_id.filter(|_| credit.status == AlertStatus::Matched);
+    let ids: Vec<i64> = credits.iter().chain(held).filter_map(pays).collect();
+    let payments = app.store.payments_by_ids(&ids).await?;
+    let of_each: HashMap<i64, Beneficiary> =
+        payments.iter().map(|payment| (payment.id, Beneficiary::of(payment))).collect();
+    let paid_by = |credit: &AlertRow| pays(credit).and_then(|id| of_each.get(&id));
+    let known: HashSet<&Beneficiary> = held.iter().filter_map(paid_by).collect();
+    credits.retain(|credit| paid_by(credit).is_none_or(|beneficiary| !known.contains(beneficiary)));
+    Ok(credits)
 }
 
 /// The newest is the credit's link, and each stays a question of its own.

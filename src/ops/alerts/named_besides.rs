@@ -3,7 +3,7 @@
 //! only; used by `weigh` and `who_else`.
 
 use super::may_be_meant::{like, open_or_ended_lately, possible_amounts};
-use super::other_accounts::{MeantElsewhere, named_elsewhere};
+use super::other_accounts::{OtherMeant, named_elsewhere};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
@@ -29,7 +29,7 @@ pub async fn named_besides(
     winner: &Payment,
     (account, received): (&ReceivingAccount, Money),
     before: &[Payment],
-) -> Result<Option<MeantElsewhere>, OpError> {
+) -> Result<Option<OtherMeant>, OpError> {
     let payer_name = alert.facts.payer_name.as_deref().unwrap_or_default();
     let (payer, holder) = (Folded::new(payer_name), Folded::new(&account.name));
     // Who collects for others may have a customer of the shop's name.
@@ -70,14 +70,14 @@ pub async fn named_besides(
         };
         let here = open_or_ended_lately(alert, found.payments.into_iter().chain(known).collect());
         if let Some(other) = here.into_iter().find(|other| asks(other) && is_named(other)) {
-            return Ok(Some(MeantElsewhere::Payment(Box::new(other))));
+            return Ok(Some(OtherMeant::Payment(Box::new(other))));
         }
         let elsewhere = named_elsewhere(app, account, &narrated, received).await?;
         if let Some(other) = elsewhere.payments.into_iter().find(is_named) {
-            return Ok(Some(MeantElsewhere::Payment(Box::new(other))));
+            return Ok(Some(OtherMeant::Payment(Box::new(other))));
         }
         if is_cut_short || elsewhere.may_be_more {
-            return Ok(Some(MeantElsewhere::NotAllChecked));
+            return Ok(Some(OtherMeant::NotAllChecked));
         }
     }
     Ok(None)

@@ -13,7 +13,7 @@ use crate::domain::alert::AlertRow;
 use crate::domain::matching::{Beneficiary, WhichAccount, has_ended_lately, is_timely, similar_amounts};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::name::index::{Likeness, sought_keys};
+use crate::domain::name::index::{Likeness, SoughtKeys, sought_keys};
 use crate::domain::name::{Folded, is_like};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
@@ -76,17 +76,17 @@ pub async fn on_all_but(
     .await
 }
 
-/// What somebody who has paid others on an account may mean by his money.
+/// What money may be meant for beside the payment that the rules choose.
 #[derive(Clone, Debug, PartialEq)]
-pub enum MeantElsewhere {
-    /// This payment on another account.
+pub enum OtherMeant {
+    /// This payment, on this or another account.
     Payment(Box<Payment>),
-    /// Too many payments bear his name for all to be looked at.
+    /// Too many payments bear the name for all to be looked at.
     NotAllChecked,
 }
 
-/// Another beneficiary's payment on another account, open or ended lately, of about this amount and of a name like the payer's, though he has paid that
-/// beneficiary on this account before. His bank's app remembers the account; and whoever asks in his name first keeps the payment
+/// Another beneficiary's payment on another account, open or ended lately, of about this amount and of a name like the payer's,
+/// though he has paid that beneficiary on this account before. His bank's app remembers the account; and whoever asks in his name first keeps the payment
 /// that he means off it, for two of one name are not asked for on one.
 pub async fn asked_by_whom_he_knows(
     app: &App,
@@ -94,7 +94,7 @@ pub async fn asked_by_whom_he_knows(
     account: &ReceivingAccount,
     winner: &Payment,
     received: Money,
-) -> Result<Option<MeantElsewhere>, OpError> {
+) -> Result<Option<OtherMeant>, OpError> {
     let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(None) };
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
     // Few pay two merchants on one account, so nothing else is read of most.
@@ -107,33 +107,44 @@ pub async fn asked_by_whom_he_knows(
     if known.is_empty() && !may_be_anybody {
         return Ok(None);
     }
-    let elsewhere = Elsewhere {
-        named: Named {
-            account_id: Some(account.id),
-            keys: &sought_keys(&payer, Likeness::NotDifferent).keys,
-            amounts: similar_amounts(received),
-            open_after: Timestamp(0),
-            limit: EXACT_MAX,
-        },
-        mode: account.mode,
-        business_id: None,
-        made_since: Timestamp(0),
-        ended: Ended::All,
-    };
-    let asked = app.store.payments_elsewhere(&elsewhere).await?;
-    let may_be_more = asked.may_be_more;
-    let mut asked = asked.payments;
-    asked.retain(|other| {
+    let sought = sought_keys(&payer, Likeness::NotDifferent);
+    let asked = app
+        .store
+        .payments_elsewhere(&all_but(account, &sought, similar_amounts(received), Ended::All))
+        .await?;
+    let other = asked.payments.into_iter().find(|other| {
         (other.status == Status::Pending || has_ended_lately(other, interval(alert), alert.first_seen))
             && is_timely(other, interval(alert), alert.first_seen)
             && is_like(&Folded::new(&other.payer_name), &payer, &cut)
             && Beneficiary::of(other) != Beneficiary::of(winner)
             && (may_be_anybody || known.contains(&Beneficiary::of(other)))
     });
-    Ok(match asked.into_iter().next() {
-        Some(other) => Some(MeantElsewhere::Payment(Box::new(other))),
-        None => may_be_more.then_some(MeantElsewhere::NotAllChecked),
+    Ok(match other {
+        Some(other) => Some(OtherMeant::Payment(Box::new(other))),
+        None => asked.may_be_more.then_some(OtherMeant::NotAllChecked),
     })
+}
+
+/// Payments of these names and amounts on all accounts of a mode but this one, whosever and whenever made.
+fn all_but<'a>(
+    account: &ReceivingAccount,
+    sought: &'a SoughtKeys,
+    amounts: (Money, Money),
+    ended: Ended,
+) -> Elsewhere<'a> {
+    Elsewhere {
+        named: Named {
+            account_id: Some(account.id),
+            keys: &sought.keys,
+            amounts,
+            open_after: Timestamp(0),
+            limit: EXACT_MAX,
+        },
+        mode: account.mode,
+        business_id: None,
+        made_since: Timestamp(0),
+        ended,
+    }
 }
 
 /// Open payments of such a name on other accounts that ask for exactly this amount.
@@ -143,20 +154,9 @@ pub async fn named_elsewhere(
     name: &Folded,
     received: Money,
 ) -> Result<Beside, OpError> {
-    let elsewhere = Elsewhere {
-        named: Named {
-            account_id: Some(account.id),
-            keys: &sought_keys(name, Likeness::Agreeing).keys,
-            amounts: (received, received),
-            open_after: Timestamp(0),
-            limit: EXACT_MAX,
-        },
-        mode: account.mode,
-        business_id: None,
-        made_since: Timestamp(0),
-        ended: Ended::Swept,
-    };
-    let found = app.store.payments_elsewhere(&elsewhere).await?;
+    let sought = sought_keys(name, Likeness::Agreeing);
+    let found =
+        app.store.payments_elsewhere(&all_but(account, &sought, (received, received), Ended::Swept)).await?;
     let may_be_more = found.may_be_more;
     let open = found.payments.into_iter().filter(|payment| payment.status == Status::Pending);
     Ok(Beside { payments: open.collect(), may_be_more })

@@ -15,8 +15,10 @@ use crate::ops::payouts::from_alert::pays_out;
 
 /// Alerts of its amount that are looked at; where there are more, a person decides.
 const ALERTS_MAX: usize = 2_000;
+
 /// Whether the payer of a credit may have typed the reference of ours that a debit bears: in its narration, or, as a doubt says,
-/// elsewhere; or where the bank cut the narration off, if the debit repeats the end of it or names the payer.
+/// elsewhere; or if the debit repeats the end of what the credit shows, behind which blanks may have been lost, or the bank cut it
+/// off and the debit may name the payer.
 pub(super) fn may_bear_its_reference(debit: &AlertRow, credit: &AlertRow) -> bool {
     let told = debit.facts.narration.as_deref().unwrap_or_default();
     let codes = codes_in(told);

@@ -7,7 +7,7 @@
 use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::named_besides::named_besides;
 use super::other_accounts::{
-    MeantElsewhere, OnFitting, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts,
+    OnFitting, OtherMeant, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts,
 };
 use super::reach::sight;
 use super::same_payer::sent_for_another;
@@ -161,8 +161,8 @@ async fn weigh_since(
         }
         if let Some(other) = asked_by_whom_he_knows(app, alert, &account, payment, received).await? {
             of_winner.push(match other {
-                MeantElsewhere::NotAllChecked => NOT_ALL_ELSEWHERE.to_owned(),
-                MeantElsewhere::Payment(other) => {
+                OtherMeant::NotAllChecked => NOT_ALL_ELSEWHERE.to_owned(),
+                OtherMeant::Payment(other) => {
                     format!(
                         "{} {ASKED_BY_KNOWN}",
                         of_another_in_words(&other.transaction_id, other.business_id)
@@ -266,8 +266,8 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
 }
 
 /// That the payer's words name somebody else's customer.
-pub fn names_another(other: &MeantElsewhere, chosen: &Payment) -> String {
-    let MeantElsewhere::Payment(other) = other else { return NOT_ALL_NAMED.to_owned() };
+pub fn names_another(other: &OtherMeant, chosen: &Payment) -> String {
+    let OtherMeant::Payment(other) = other else { return NOT_ALL_NAMED.to_owned() };
     let theirs = match Beneficiary::of(other) == Beneficiary::of(chosen) {
         true => format!("payment {:?}", other.transaction_id),
         false => of_another_in_words(&other.transaction_id, other.business_id),

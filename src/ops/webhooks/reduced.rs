@@ -13,9 +13,9 @@ use crate::ops::OpError;
 use crate::store::tables::events::{self, REDUCE_BATCH};
 
 /// What stands in the place of a text that is not kept.
-pub const ERASED: &str = "[erased]";
+const ERASED: &str = "[erased]";
 /// Members that stay.
-const KEPT: [&str; 29] = [
+const KEPT: [&str; 28] = [
     "account_number",
     "amount",
     "bank_reference",
@@ -43,7 +43,6 @@ const KEPT: [&str; 29] = [
     "timestamp",
     "transaction_id",
     "transfer_reference",
-    "url",
     "wallet_id",
 ];
 
