@@ -163,8 +163,8 @@ pub fn check_authorities(config: &Config) -> Result<(), StartError> {
 impl App {
     /// For the programs that make what is not there yet. Does not migrate.
     pub async fn make(config: Config, options: &StoreOptions) -> Result<App, StartError> {
-        let place = || look::place(&options.url);
-        let found = look::look(&options.url).await?;
+        let place = || look::place(options.session_url());
+        let found = look::look(options.session_url()).await?;
         let found_nothing = found == Found::Nothing;
         let has_key = match found {
             // A server's databases are made by whoever runs it.
@@ -181,7 +181,7 @@ impl App {
         if has_key {
             refuse_lost_key(&config.secret)?;
         }
-        let is_default = config.database_origin == Origin::Default;
+        let is_default = config.database.origin == Origin::Default;
         let app = App::open(config, options).await?;
         let relative = options.url.strip_prefix("sqlite:").filter(|path| !path.starts_with('/'));
         if let Some(path) = relative.filter(|_| found_nothing && !is_default) {
@@ -210,8 +210,8 @@ impl App {
     }
 
     async fn found(config: Config, options: &StoreOptions, older: bool) -> Result<App, StartError> {
-        let place = || look::place(&options.url);
-        let schema = match look::look(&options.url).await? {
+        let place = || look::place(options.session_url());
+        let schema = match look::look(options.session_url()).await? {
             Found::Nothing => return Err(Standing::Nothing(place()).into()),
             Found::Empty => return Err(Standing::Empty(place()).into()),
             Found::Foreign(why) => return Err(Standing::Foreign { place: place(), why }.into()),

@@ -8,13 +8,14 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Deserialize;
 
 use crate::domain::address::Network;
 use crate::domain::money::Money;
 use crate::domain::time::Span;
 
+mod database;
 mod durations;
 mod environment;
 mod exposed;
@@ -36,6 +37,7 @@ mod whatsapp;
 
 use durations::{Given, span};
 
+pub use database::Database;
 pub use durations::parse_span;
 pub use environment::Origin;
 pub use exposed::secrets_in;
@@ -55,9 +57,7 @@ pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
 /// Everything an operator can set, checked.
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub database_url: SecretString,
-    /// Where its name came from, for an operator who expected another database.
-    pub database_origin: Origin,
+    pub database: Database,
     pub server: Server,
     pub secret: Secret,
     pub payments: Payments,
@@ -148,7 +148,7 @@ fn wrong(key: &str, value: &str, wanted: &str) -> ConfigError {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawConfig {
-    database: RawDatabase,
+    database: database::RawDatabase,
     server: server::RawServer,
     secret: RawSecret,
     payments: RawPayments,
@@ -167,12 +167,6 @@ struct RawConfig {
     banks: RawBanks,
     mail: mail::RawMail,
     log: RawLog,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default, expecting = "a section")]
-struct RawDatabase {
-    url: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -283,32 +277,7 @@ impl Config {
     }
 
     fn check(raw: RawConfig, database_origin: Origin) -> Result<Config, ConfigError> {
-        let database_url = raw.database.url.unwrap_or_else(|| "sqlite:tillbell.db".into());
-        let scheme = database_url.split_once(':').map(|(scheme, _)| scheme);
-        if !matches!(scheme, Some("sqlite" | "postgres" | "postgresql")) {
-            // Not the URL itself: it may hold a password.
-            return Err(ConfigError(
-                "database.url must begin with sqlite: or postgres://, such as sqlite:tillbell.db".into(),
-            ));
-        }
-        // A password with these characters would be cut in two, and its end shown as the name of the server.
-        if scheme != Some("sqlite")
-            && database_url.split(['?', '#']).next().unwrap_or_default().matches('@').count() > 1
-        {
-            return Err(ConfigError(
-                "database.url has more than one @: write an @ in the password as %40 (and / as %2F, : as %3A, ? as %3F, \
-                 # as %23)"
-                    .into(),
-            ));
-        }
-        // Neither is a name that SQLite keeps for itself: what it names ends with the process.
-        if database_url.strip_prefix("sqlite:").is_some_and(|path| path.is_empty() || path.starts_with(':')) {
-            return Err(wrong(
-                "database.url",
-                &database_url,
-                "the name of a file, such as sqlite:tillbell.db",
-            ));
-        }
+        let database = raw.database.check(database_origin)?;
         let secret = match (raw.secret.key, raw.secret.key_file) {
             (Some(_), Some(_)) => {
                 return Err(ConfigError("set secret.key or secret.key_file, not both".into()));
@@ -318,7 +287,7 @@ impl Config {
             }
             (Some(key), None) => Secret::Key(key.into()),
             (None, Some(file)) => Secret::File(file),
-            (None, None) => Secret::File(key_file_beside(&database_url)),
+            (None, None) => Secret::File(key_file_beside(database.url())),
         };
         let server = raw.server.check()?;
         let notify = raw.notify.check(server.dev)?;
@@ -353,14 +322,13 @@ impl Config {
                 Some("json") => LogFormat::Json,
                 Some(other) => return Err(wrong("log.format", other, "pretty or json")),
             },
-            database_url: database_url.into(),
-            database_origin,
+            database,
         })
     }
 
     /// The URL, for opening the store only.
     pub fn database_url(&self) -> &str {
-        self.database_url.expose_secret()
+        self.database.url()
     }
 }
 

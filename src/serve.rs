@@ -139,7 +139,7 @@ pub async fn run(
     if roles.mail {
         tell_of_secret_files(&config);
     }
-    let options = StoreOptions::service(config.database_url());
+    let options = StoreOptions::service(config.database_url()).beside(config.database.direct_url());
     let app = App::make(config, &options).await?;
     let _alone = alone::hold(app.config.database_url())?;
     tracing::info!(configuration = used.configuration, database = used.database, "starting");

@@ -1,10 +1,12 @@
 //! How long one alert takes to be decided, with more and more open payments on its account. The
-//! time must not grow with them, and not with how many of them have the alert's own amount either.
+//! time must not grow with them, and not with how many of them have the alert's own amount either. Each
+//! number has a database of its own, and they take turns, one alert after another.
 
 use std::time::Instant;
 
 use tillbell::domain::alert::{AlertStatus, BankTime, TimePrecision};
 use tillbell::domain::money::Money;
+use tillbell::domain::payment::Payment;
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::decide_alert;
 use tillbell::store::Step;
@@ -25,36 +27,41 @@ const APART: i64 = 10;
 /// From 1,000 to 1,000,000,000 kobo, as payments vary.
 const AMOUNTS: usize = 1_000_000_000;
 
-/// Adds open payments of one business until there are `total`; every so often one is kept to be paid.
-async fn fill(
-    world: &World,
-    from: usize,
-    total: usize,
-    kept: usize,
-    amount: impl Fn(&mut Dice) -> Money,
-) -> Vec<tillbell::domain::payment::Payment> {
-    let began = Instant::now();
-    let mut dice = Dice(from as u64 + 1);
-    let mut steps: Vec<Step> = Vec::new();
-    let mut chosen = Vec::new();
-    let every = ((total - from) / kept).max(1);
-    for n in from..total {
-        let amount = amount(&mut dice);
-        let payment = world.payment(0, amount, dice.name(), HOOK).await;
-        world.pour(&mut steps, payment_steps(&payment)).await;
-        if n % every == 0 && chosen.len() < kept {
-            chosen.push(payment);
-        }
-    }
-    world.flush(steps).await;
-    said(&format!("{total} open payments"), began);
-    chosen
+/// One database with its open payments, and what deciding alerts of some of them took.
+struct Scene {
+    what: String,
+    world: World,
+    paid: Vec<Payment>,
+    times: Vec<f64>,
+    /// Left to a person, because more bear a like name than are read.
+    incomplete: usize,
 }
 
-/// Median and maximum of deciding an alert for each of the payments, in ms.
-async fn time(world: &World, paid: &[tillbell::domain::payment::Payment], wanted: AlertStatus) -> (f64, f64) {
-    let (mut times, mut incomplete) = (Vec::new(), 0);
-    for (at, payment) in paid.iter().enumerate() {
+impl Scene {
+    /// With so many open payments of one business; every so often one is kept to be paid.
+    async fn new(url: &str, total: usize, what: String, amount: impl Fn(&mut Dice) -> Money) -> Scene {
+        let world = World::new(url, 1, "").await;
+        let began = Instant::now();
+        let mut dice = Dice(total as u64);
+        let mut steps: Vec<Step> = Vec::new();
+        let mut paid = Vec::new();
+        let kept = DECIDED.min(total / 2);
+        for n in 0..total {
+            let payment = world.payment(0, amount(&mut dice), dice.name(), HOOK).await;
+            world.pour(&mut steps, payment_steps(&payment)).await;
+            if n % (total / kept) == 0 && paid.len() < kept {
+                paid.push(payment);
+            }
+        }
+        world.flush(steps).await;
+        said(&what, began);
+        Scene { what, world, paid, times: Vec::new(), incomplete: 0 }
+    }
+
+    /// Has the alert of one of its payments decided, and keeps how long that took, in ms.
+    async fn decide(&mut self, at: usize) {
+        let Scene { world, .. } = self;
+        let payment = &self.paid[at];
         let mut alert = world.alert(payment).await;
         // Money comes to an account one transfer after another, and not hundreds of one price within a second.
         let came = world.app.now() - Span::seconds(APART * at as i64);
@@ -64,57 +71,54 @@ async fn time(world: &World, paid: &[tillbell::domain::payment::Payment], wanted
             .await;
         let began = Instant::now();
         let outcome = decide_alert(&world.app, alert.id).await.expect("the store");
-        times.push(began.elapsed().as_secs_f64() * 1000.0);
+        self.times.push(began.elapsed().as_secs_f64() * 1000.0);
         // Of a million at one price more than two thousand may bear a like name: then a person decides.
-        if outcome.status != wanted && outcome.reason.contains("not all were checked") {
-            incomplete += 1;
+        if outcome.reason.contains("not all were checked") {
+            self.incomplete += 1;
         } else {
-            assert_eq!(outcome.status, wanted, "{}", outcome.reason);
+            assert_eq!(outcome.status, AlertStatus::Matched, "{}", outcome.reason);
         }
     }
-    if incomplete > 0 {
-        println!("  ({incomplete} of {} to a person: more like names than are read)", paid.len());
-    }
-    let most = times.iter().copied().fold(0.0, f64::max);
-    (median(times), most)
 }
 
 pub async fn run(report: &mut Report, size: &Size, server: Option<&Postgres>) {
     let folder = scratch();
-    engine(report, size, "SQLite", &format!("sqlite:{}", folder.path().join("bench.db").display())).await;
+    let file = |n| format!("sqlite:{}", folder.path().join(format!("bench{n}.db")).display());
+    engine(report, size, "SQLite", file).await;
     if let Some(server) = server {
-        engine(report, size, "PostgreSQL", &server.database("decide")).await;
+        engine(report, size, "PostgreSQL", |n| server.database(&format!("decide{n}"))).await;
     }
 }
 
-async fn engine(report: &mut Report, size: &Size, name: &str, url: &str) {
-    let world = World::new(url, 1, "").await;
-    let sizes = if size.quick { vec![200, 1_000, 5_000] } else { vec![1_000, 100_000, 1_000_000] };
-    let mut base = 0.0;
-    let mut there = 0;
-    for total in sizes {
-        let varied = |dice: &mut Dice| Money(1_000 + dice.below(AMOUNTS) as i64);
-        let paid = fill(&world, there, total, DECIDED.min(total / 2), varied).await;
-        there = total;
-        // The first ones warm the caches of the database.
-        time(&world, &paid[..paid.len() / 3], AlertStatus::Matched).await;
-        let (middle, most) = time(&world, &paid[paid.len() / 3..], AlertStatus::Matched).await;
+async fn engine(report: &mut Report, size: &Size, name: &str, url: impl Fn(usize) -> String) {
+    let mut scenes = Vec::new();
+    for total in [size.of(1_000, 200), size.of(100_000, 3_000), size.of(1_000_000, 6_000)] {
         let what = format!("deciding an alert, {name}, {total} open");
-        let notes = format!("slowest {most:.2} ms");
-        if base == 0.0 {
-            base = middle;
-            report.add(&what, "ms", middle, middle, Goal::None, &notes);
-        } else {
-            report.add(&what, "ms", middle, base, Goal::AtMostTimes(1.5), &notes);
+        let varied = |dice: &mut Dice| Money(1_000 + dice.below(AMOUNTS) as i64);
+        scenes.push(Scene::new(&url(scenes.len()), total, what, varied).await);
+    }
+    for total in [size.of(100_000, 3_000), size.of(1_000_000, 6_000)] {
+        let what = format!("deciding an alert, {name}, {total} of its amount");
+        scenes.push(Scene::new(&url(scenes.len()), total, what, |_| SAME).await);
+    }
+    // In turns, so that a machine that is slower for a while is so for all of them.
+    let turns = scenes.iter().map(|scene| scene.paid.len()).min().unwrap_or(0);
+    for at in 0..turns {
+        for scene in &mut scenes {
+            scene.decide(at).await;
         }
     }
-    let mut there = 0;
-    for count in [size.of(100_000, 3_000), size.of(1_000_000, 6_000)] {
-        let paid = fill(&world, there, count, DECIDED.min(count / 2), |_| SAME).await;
-        there = count;
-        time(&world, &paid[..paid.len() / 3], AlertStatus::Matched).await;
-        let (middle, most) = time(&world, &paid[paid.len() / 3..], AlertStatus::Matched).await;
-        let what = format!("deciding an alert, {name}, {count} of its amount");
-        report.add(&what, "ms", middle, base, Goal::AtMostTimes(1.5), &format!("slowest {most:.2} ms"));
+    let mut base = None;
+    for scene in &scenes {
+        // The first ones warm the caches of the database.
+        let times = &scene.times[turns / 3..];
+        let middle = median(times.to_vec());
+        let slowest = times.iter().copied().fold(0.0, f64::max);
+        let mut notes = format!("slowest {slowest:.2} ms");
+        if scene.incomplete > 0 {
+            notes += &format!("; {} of {turns} to a person: more like names than are read", scene.incomplete);
+        }
+        let goal = if base.is_some() { Goal::AtMostTimes(1.5) } else { Goal::None };
+        report.add(&scene.what, "ms", middle, *base.get_or_insert(middle), goal, &notes);
     }
 }

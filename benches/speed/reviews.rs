@@ -27,6 +27,14 @@ const POPULAR: [i64; 16] = [
 /// Of a hundred payments so many have a popular price.
 const AT_POPULAR: usize = 60;
 const WANTED_PERCENT: f64 = 0.5;
+/// Parts of the reasons that speak of another merchant's payment.
+const FOR_OTHERS: [&str; 5] = [
+    NAMES_ANOTHER,
+    "from a payer of such a name on another account",
+    "beneficiar",
+    "not all were checked",
+    "too many payments bear",
+];
 
 pub async fn run(report: &mut Report, size: &Size) {
     let folder = scratch();
@@ -45,7 +53,8 @@ pub async fn run(report: &mut Report, size: &Size) {
         }
     }
     said(&format!("{count} creates, {refused} without an account"), began);
-    let (mut matched, mut by_others, mut else_wise) = (0, 0, 0);
+    let (mut matched, mut else_wise) = (0, 0);
+    let mut by_others = [0; FOR_OTHERS.len()];
     for payment in &payments {
         let account =
             accounts.iter().find(|account| Some(account.id) == payment.account_id).expect("its account");
@@ -59,15 +68,18 @@ pub async fn run(report: &mut Report, size: &Size) {
                 assert_eq!(payment_id, payment.id, "somebody else's payment");
                 matched += 1;
             }
-            Verdicts::Review { reasons, .. } if reasons.iter().any(|reason| is_of_others(reason)) => {
-                by_others += 1
-            }
-            _ => else_wise += 1,
+            Verdicts::Review { reasons, .. } => match which_of_others(&reasons) {
+                Some(at) => by_others[at] += 1,
+                None => else_wise += 1,
+            },
+            Verdicts::Unmatched { .. } => else_wise += 1,
         }
     }
-    let share = 100.0 * f64::from(by_others) / payments.len() as f64;
+    let share = 100.0 * f64::from(by_others.iter().sum::<i32>()) / payments.len() as f64;
+    let each: Vec<String> =
+        FOR_OTHERS.iter().zip(by_others).map(|(part, count)| format!("{count} {part:?}")).collect();
     let notes =
-        format!("{matched} by themselves, {by_others} for another merchant, {else_wise} for other reasons");
+        format!("{matched} by themselves, {else_wise} for other reasons; for others: {}", each.join(", "));
     let what = format!("honest alerts to a person, {} payments", payments.len());
     report.add(&what, "%", share, WANTED_PERCENT, Goal::Below, &notes);
 }
@@ -84,10 +96,8 @@ fn narration(payer: &str, dice: &mut Dice) -> String {
     }
 }
 
-fn is_of_others(reason: &str) -> bool {
-    reason.contains("beneficiar")
-        || reason.starts_with(NAMES_ANOTHER)
-        || reason.contains("not all were checked")
+fn which_of_others(reasons: &[String]) -> Option<usize> {
+    FOR_OTHERS.iter().position(|part| reasons.iter().any(|reason| reason.contains(part)))
 }
 
 async fn accounts(world: &World) -> Vec<ReceivingAccount> {

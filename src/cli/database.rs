@@ -64,15 +64,19 @@ impl Desk {
         format!("{} ({})", place(self.config.database_url()), self.whence())
     }
 
+    fn options(&self) -> StoreOptions {
+        StoreOptions::command(self.config.database_url()).beside(self.config.database.direct_url())
+    }
+
     /// Opens the database that is there, vault and the rest.
     pub(super) async fn open(&self) -> anyhow::Result<App> {
-        let options = StoreOptions::command(self.config.database_url());
+        let options = self.options();
         App::find(self.config.clone(), &options).await.map_err(|error| self.explain(error))
     }
 
     /// The same, made if it is not there.
     pub(super) async fn make(&self) -> anyhow::Result<App> {
-        let options = StoreOptions::command(self.config.database_url());
+        let options = self.options();
         App::make(self.config.clone(), &options).await.map_err(|error| self.explain(error))
     }
 
@@ -118,7 +122,7 @@ impl Desk {
         let is_relative =
             self.config.database_url().strip_prefix("sqlite:").is_some_and(|path| !path.starts_with('/'));
         let relative = if is_relative { ", relative to the working directory" } else { "" };
-        match (self.config.database_origin, file) {
+        match (self.config.database.origin, file) {
             (Origin::Environment, _) => format!("named by TILLBELL_DATABASE__URL{relative}"),
             (Origin::File, file) => {
                 format!(

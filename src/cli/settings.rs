@@ -41,7 +41,12 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
     let tls = server.tls.as_ref();
     let retries: Vec<String> = config.webhooks.retry_schedule.iter().map(|span| told(*span)).collect();
     let mut sections = vec![
-        ("database", Object::new().with("url", without_password(config.database_url()))),
+        (
+            "database",
+            Object::new()
+                .with("url", without_password(config.database_url()))
+                .with("direct_url", config.database.direct_url().map(without_password)),
+        ),
         (
             "server",
             Object::new()

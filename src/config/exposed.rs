@@ -26,7 +26,9 @@ pub fn secrets_in(file: &str) -> Vec<String> {
         .filter(|(section, key)| value(section, key).is_some())
         .map(|(section, key)| format!("{section}.{key}"))
         .collect();
-    for (section, key) in [("database", "url"), ("notify", "smtp_url"), ("redis", "url")] {
+    for (section, key) in
+        [("database", "url"), ("database", "direct_url"), ("notify", "smtp_url"), ("redis", "url")]
+    {
         if value(section, key).and_then(toml::Value::as_str).is_some_and(holds_password) {
             found.push(format!("{section}.{key}"));
         }

@@ -43,11 +43,11 @@ fn environment_beats_the_file() {
 fn who_named_the_database_is_known() {
     let variable = ("TILLBELL_DATABASE__URL", "sqlite:b.db");
     let file = "[database]\nurl = \"sqlite:a.db\"";
-    assert_eq!(load("", &[]).unwrap().database_origin, Origin::Default);
-    assert_eq!(load(file, &[]).unwrap().database_origin, Origin::File);
-    assert_eq!(load(file, &[variable]).unwrap().database_origin, Origin::Environment);
+    assert_eq!(load("", &[]).unwrap().database.origin, Origin::Default);
+    assert_eq!(load(file, &[]).unwrap().database.origin, Origin::File);
+    assert_eq!(load(file, &[variable]).unwrap().database.origin, Origin::Environment);
     let shadowed = load(file, &[("tillbell_database__url", "sqlite:b.db")]).unwrap();
-    assert_eq!((shadowed.database_url(), shadowed.database_origin), ("sqlite:a.db", Origin::File));
+    assert_eq!((shadowed.database_url(), shadowed.database.origin), ("sqlite:a.db", Origin::File));
 }
 
 #[test]

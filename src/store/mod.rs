@@ -137,6 +137,8 @@ const READERS_POSTGRES: usize = 4;
 pub struct StoreOptions {
     /// `sqlite:FILE` or `postgres://user@host:port/db`.
     pub url: String,
+    /// Where `url` is that of a pooler in transaction mode: that of the PostgreSQL server behind it.
+    pub direct_url: Option<String>,
     /// Threads (SQLite) or connections (PostgreSQL) that read.
     pub readers: usize,
     /// PostgreSQL connections that write; SQLite has one writer by nature.
@@ -148,7 +150,7 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// Settings for a short-lived process such as a command.
     pub fn command(url: &str) -> StoreOptions {
-        StoreOptions { url: url.to_owned(), readers: 1, writers: 1, id_block: 1 }
+        StoreOptions { url: url.to_owned(), direct_url: None, readers: 1, writers: 1, id_block: 1 }
     }
 
     /// Settings for the service.
@@ -157,7 +159,17 @@ impl StoreOptions {
         let cores = std::thread::available_parallelism().map_or(READERS_MIN, usize::from);
         let readers =
             if url.starts_with("sqlite:") { cores.clamp(READERS_MIN, READERS_MAX) } else { READERS_POSTGRES };
-        StoreOptions { url: url.to_owned(), readers, writers: 4, id_block: 4096 }
+        StoreOptions { url: url.to_owned(), direct_url: None, readers, writers: 4, id_block: 4096 }
+    }
+
+    /// The same through a pooler, where there is one.
+    pub fn beside(self, direct_url: Option<&str>) -> StoreOptions {
+        StoreOptions { direct_url: direct_url.map(ToOwned::to_owned), ..self }
+    }
+
+    /// What leads to the database for whoever needs a session of his own.
+    pub fn session_url(&self) -> &str {
+        self.direct_url.as_deref().unwrap_or(&self.url)
     }
 }
 
@@ -174,7 +186,8 @@ pub struct Store {
 
 struct Inner {
     driver: Driver,
-    url: String,
+    /// For whoever needs a session of his own.
+    session_url: String,
     ids: ids::Ids,
 }
 
@@ -194,7 +207,11 @@ impl Store {
             }
         };
         Ok(Store {
-            inner: Arc::new(Inner { driver, url: options.url.clone(), ids: ids::Ids::new(options.id_block) }),
+            inner: Arc::new(Inner {
+                driver,
+                session_url: options.session_url().to_owned(),
+                ids: ids::Ids::new(options.id_block),
+            }),
         })
     }
 

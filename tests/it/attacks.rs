@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use secrecy::ExposeSecret;
 use tillbell::app::App;
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::merchant::Mode;
@@ -386,7 +385,7 @@ async fn by_hand(db: TestDatabase) {
 
 /// Makes each change under the service, asks the audit, and takes the change back. SQLite only.
 pub async fn the_audit_tells_of_each(t: &TestApp, changes: &[(&str, &str)]) {
-    let url = t.app.config.database_url.expose_secret().to_owned();
+    let url = t.app.config.database_url().to_owned();
     let path = url.strip_prefix("sqlite:").unwrap();
     for (sql, check) in changes {
         let file = rusqlite::Connection::open(path).unwrap();

@@ -110,7 +110,7 @@ impl Guide {
 }
 
 /// Asks for payments until told to stop, and notes those that it was told are there.
-async fn call(
+pub async fn call(
     here: &Installation,
     at: SocketAddr,
     lane: usize,
@@ -134,7 +134,7 @@ async fn call(
     }
 }
 
-async fn reached(answers: &AtomicUsize, count: usize) {
+pub async fn reached(answers: &AtomicUsize, count: usize) {
     until("callers are answered", async || (answers.load(Ordering::Relaxed) >= count).then_some(())).await;
 }
 

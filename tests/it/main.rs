@@ -48,6 +48,7 @@ mod other_accounts;
 mod pages;
 pub mod payouts;
 mod people;
+mod pooler;
 mod privacy;
 mod quarantine;
 mod reread;

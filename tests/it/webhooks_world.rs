@@ -54,7 +54,7 @@ async fn open(database: &str, settings: &str, clock: Arc<dyn Clock>) -> Arc<App>
         "[database]\nurl = \"{database}\"\n[server]\ndev = true\n[secret]\nkey = \"{KEY}\"\n[webhooks]\n{settings}\n"
     );
     let config = Config::load(&file, std::iter::empty()).unwrap();
-    let options = StoreOptions { url: database.to_owned(), readers: 2, writers: 2, id_block: 512 };
+    let options = StoreOptions { readers: 2, writers: 2, id_block: 512, ..StoreOptions::service(database) };
     let app = App::open_with(config, &options, clock, Arc::new(SystemRandom)).await.unwrap();
     app.prepare().await.unwrap();
     Arc::new(app)

@@ -77,7 +77,7 @@ impl Store {
         clauses: Vec<Clause>,
         counted: Arc<AtomicUsize>,
     ) -> Result<Vec<Counted>, StoreError> {
-        let url = self.inner.url.clone();
+        let url = self.inner.session_url.clone();
         match self.inner.driver {
             Driver::Sqlite(_) => {
                 let done = counted;
@@ -126,7 +126,7 @@ impl Store {
     /// How many tables must be append only, and those of them that have lost their guard: it is
     /// missing, or does something else than the migrations made it do.
     pub async fn append_only_guards(&self) -> Result<(i64, Vec<&'static str>), StoreError> {
-        let url = self.inner.url.clone();
+        let url = self.inner.session_url.clone();
         let guarded: Vec<String> = match self.inner.driver {
             Driver::Sqlite(_) => {
                 let run = move || sqlite_guarded(&open_sqlite(&url)?);

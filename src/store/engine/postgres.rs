@@ -26,10 +26,13 @@ mod convert;
 mod errors;
 mod group;
 mod lookup;
+mod pooler;
 pub(in crate::store) mod refusal;
+mod session;
+mod statement;
 
 pub use bells::Bells;
-use connection::{Connection, Question, Slot};
+use connection::{Connection, Question, Slot, Target};
 pub(in crate::store) use errors::{away, describe};
 use lookup::LookupBatcher;
 
@@ -55,6 +58,8 @@ struct WriterJob {
 }
 
 pub(in crate::store) struct Postgres {
+    /// For what needs a session: the server itself, also where a pooler stands before it.
+    direct: Arc<Target>,
     writers: Vec<mpsc::Sender<WriterJob>>,
     readers: Vec<Slot>,
     /// For look-ups, on the connections of the first readers.
@@ -66,30 +71,39 @@ pub(in crate::store) struct Postgres {
 impl Postgres {
     /// A connection of its own that hears of other nodes' commits.
     pub(in crate::store) async fn bells(&self) -> Result<Bells, StoreError> {
-        Bells::open(&self.readers[0].config).await
+        Bells::open(&self.direct).await
     }
 
     /// The server's clock, also within a transaction.
     pub(in crate::store) async fn clock(&self) -> Result<Timestamp, StoreError> {
         const CLOCK: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
         let connection = self.readers[0].get().await?;
-        let row = bells::within(connection.client.query_one(CLOCK, &[])).await?;
+        let row = connection::within(connection.client.query_typed_one(CLOCK, &[])).await?;
         row.try_get(0).map(Timestamp).map_err(|error| away(describe(&error)))
     }
 
     pub(in crate::store) async fn open(options: &StoreOptions) -> Result<Postgres, StoreError> {
-        let config = Arc::new(configure(&options.url)?);
-        let readers: Vec<Slot> = (0..options.readers.max(1)).map(|_| Slot::new(&config)).collect();
+        let direct = Arc::new(Target { config: configure(options.session_url())?, is_pooler: false });
+        let target = match options.direct_url {
+            None => direct.clone(),
+            Some(_) => {
+                let pooler = Arc::new(Target { config: configure(&options.url)?, is_pooler: true });
+                pooler::prepare(&direct, &pooler).await?;
+                pooler
+            }
+        };
+        let readers: Vec<Slot> = (0..options.readers.max(1)).map(|_| Slot::new(&target)).collect();
         readers[0].get_now().await?;
         let lookups = readers.iter().take(GATHERERS).cloned().map(LookupBatcher::start).collect();
         let writers = (0..options.writers.max(1))
             .map(|_| {
                 let (sender, jobs) = mpsc::channel(QUEUE_MAX);
-                tokio::spawn(run_writer(Slot::new(&config), jobs));
+                tokio::spawn(run_writer(Slot::new(&target), jobs));
                 sender
             })
             .collect();
         Ok(Postgres {
+            direct,
             writers,
             lookups,
             readers,
@@ -152,7 +166,7 @@ impl Postgres {
 
     /// A connection of its own for work that may take long, without the limits of a request.
     pub(in crate::store) async fn unlimited(&self) -> Result<Connection, StoreError> {
-        let connection = Connection::open(&self.readers[0].config).await?;
+        let connection = Connection::open(&self.direct).await?;
         connection
             .client
             .batch_execute("set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0")
@@ -167,7 +181,7 @@ pub(in crate::store) fn configure(url: &str) -> Result<tokio_postgres::Config, S
     let wrong = |error: tokio_postgres::Error| {
         let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
         StoreError::Denied(format!(
-            "database.url cannot be read: {why}; write it as postgres://user:password@host:5432/name"
+            "database.url (or database.direct_url) cannot be read: {why}; write it as postgres://user:password@host:5432/name"
         ))
     };
     let mut config = tokio_postgres::Config::from_str(url).map_err(wrong)?;

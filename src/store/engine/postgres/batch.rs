@@ -5,10 +5,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use tokio_postgres::types::ToSql;
-
-use super::connection::{Connection, check_count};
+use super::connection::Connection;
 use super::errors::{Meaning, away, describe, fault, meaning};
+use super::statement::Given;
 use super::{ANSWER_TIMEOUT, convert};
 use crate::crash;
 use crate::store::StoreError;
@@ -125,27 +124,27 @@ async fn run_steps(connection: &Connection, units: &[&Unit]) -> Result<Vec<Retur
     collect(units.len(), &owners, in_order(sending).await)
 }
 
-/// Prepares the statement now, before the transaction begins; the rest happens when polled.
+/// Makes the statement ready now, before the transaction begins; the rest happens when polled.
 async fn send_step<'a>(
     connection: &'a Connection,
     step: &'a Step,
     owner: Owner,
 ) -> Result<Sending<'a>, Trouble> {
     let name = owner.statement;
-    let prepared = connection.prepared(step.sql, false).await;
-    let statement = prepared.map_err(|error| judge(Failure::Server(name, error), owner))?;
-    check_count(step.sql, &statement, &step.params).map_err(|e| judge(Failure::Program(e), owner))?;
+    let ready = connection.ready(step.sql, false).await;
+    let statement = ready.map_err(|error| judge(Failure::Server(name, error), owner))?;
+    statement.check_count(step.sql, &step.params).map_err(|e| judge(Failure::Program(e), owner))?;
     Ok(Box::pin(async move {
         crash::point("store.between_statements");
-        let params = convert::params(&step.params);
+        let given = Given::Values(&step.params);
         if step.expect == Expect::Returned {
-            let rows = connection.client.query(&statement, &params).await;
+            let rows = statement.query(&connection.client, &given).await;
             let rows = rows.map_err(|error| Failure::Server(name, error))?;
             let rows: Result<Vec<Row>, StoreError> =
                 rows.iter().map(|row| convert::row(step.sql, row)).collect();
             rows.map(StepAnswer::Rows).map_err(Failure::Program)
         } else {
-            let count = connection.client.execute(&statement, &params).await;
+            let count = statement.execute(&connection.client, &given).await;
             count.map(StepAnswer::Count).map_err(|error| Failure::Server(name, error))
         }
     }))
@@ -157,8 +156,8 @@ async fn send_gathered<'a>(
     owner: Owner,
 ) -> Result<Sending<'a>, Trouble> {
     let name = owner.statement;
-    let prepared = connection.prepared(group.sql, true).await;
-    let statement = prepared.map_err(|error| judge(Failure::Server(name, error), owner))?;
+    let ready = connection.ready(group.sql, true).await;
+    let statement = ready.map_err(|error| judge(Failure::Server(name, error), owner))?;
     let Text::Insert { columns, .. } = &group.sql.text else {
         return Err(judge(Failure::Program(fault(name, "is no insert")), owner));
     };
@@ -166,9 +165,7 @@ async fn send_gathered<'a>(
         convert::arrays(name, columns, &group.rows).map_err(|error| judge(Failure::Program(error), owner))?;
     Ok(Box::pin(async move {
         crash::point("store.between_statements");
-        let params: Vec<&(dyn ToSql + Sync)> =
-            arrays.iter().map(|array| array.as_ref() as &(dyn ToSql + Sync)).collect();
-        let count = connection.client.execute(&statement, &params).await;
+        let count = statement.execute(&connection.client, &Given::Arrays(&arrays, columns)).await;
         count.map(StepAnswer::Count).map_err(|error| Failure::Server(name, error))
     }))
 }

@@ -1,12 +1,10 @@
 //! How nodes on one PostgreSQL database tell one another that there is something new: LISTEN and NOTIFY on a connection of their
-//! own. It says nothing but "look": whoever misses a ring, or has no such connection (behind a pooler in transaction mode),
-//! finds the same a second later by looking anyway.
+//! own. It says nothing but "look": whoever misses a ring finds the same a second later by looking
+//! anyway. Nothing is heard through a pooler in transaction mode, so this connection goes past it.
 //!
 //! A NOTIFY takes a place in a queue of the whole server, so the caller rings seldom; and it waits for no disk.
 
-use super::ANSWER_TIMEOUT;
-use super::connection::Connection;
-use super::errors::{away, describe};
+use super::connection::{Connection, Target, within};
 use crate::store::StoreError;
 
 /// Both names are of this program alone; the database's schema is not asked, for one database holds one installation.
@@ -19,8 +17,8 @@ pub struct Bells {
 }
 
 impl Bells {
-    pub(in crate::store) async fn open(config: &tokio_postgres::Config) -> Result<Bells, StoreError> {
-        let connection = Connection::open(config).await?;
+    pub(in crate::store) async fn open(direct: &Target) -> Result<Bells, StoreError> {
+        let connection = Connection::open(direct).await?;
         within(connection.client.batch_execute(LISTEN)).await?;
         Ok(Bells { connection })
     }
@@ -37,15 +35,5 @@ impl Bells {
 
     pub fn is_closed(&self) -> bool {
         self.connection.client.is_closed()
-    }
-}
-
-/// What a server answers in time.
-pub(super) async fn within<T>(
-    told: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, StoreError> {
-    match tokio::time::timeout(ANSWER_TIMEOUT, told).await {
-        Ok(done) => done.map_err(|error| away(describe(&error))),
-        Err(_) => Err(away("no response within 5 s")),
     }
 }

@@ -11,14 +11,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_postgres::error::Severity;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Statement};
+use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::errors::{Meaning, away, describe, fault, meaning};
-use super::{ANSWER_TIMEOUT, CONNECT_TIMEOUT, convert};
+use super::statement::{Given, Statement};
+use super::{ANSWER_TIMEOUT, CONNECT_TIMEOUT, convert, session};
 use crate::store::StoreError;
-use crate::store::engine::sql::{Dialect, Sql, Text};
+use crate::store::engine::sql::{Sql, Text};
 use crate::store::engine::value::{Row, Value};
 
 /// Between two attempts. For as long everybody hears the error of the first, instead of queueing for
@@ -28,22 +28,17 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 /// is away for longer is told at once.
 const SHORT_OUTAGE: Duration = Duration::from_secs(3);
 
-/// Limits of the server's own, so that a stalled node does not hold row locks for longer than that.
-/// `lock_timeout` is longer than the server's search for deadlocks (1 s) and shorter than
-/// `ANSWER_TIMEOUT`, so that waiting for a lock ends in an answer and not in a lost connection.
-/// Every statement has its index: a planner that knows nothing yet of a young table must not read
-/// all of it, and none of them is worth compiling.
-const LIMITS: &str = "set statement_timeout = '10s'; set lock_timeout = '3s'; \
-     set idle_in_transaction_session_timeout = '10s'; \
-     set default_transaction_isolation = 'read committed'; \
-     set jit = off; set enable_seqscan = off; \
-     select set_config('synchronous_commit', 'on', false) \
-       where current_setting('synchronous_commit') in ('off', 'local')";
+/// Whom to connect to.
+pub(in crate::store) struct Target {
+    pub(super) config: tokio_postgres::Config,
+    /// A pooler in transaction mode stands between: what holds for a session holds for nobody.
+    pub(super) is_pooler: bool,
+}
 
 /// Where one connection lives; reconnects on demand, one attempt at a time.
 #[derive(Clone)]
 pub(super) struct Slot {
-    pub(super) config: Arc<tokio_postgres::Config>,
+    target: Arc<Target>,
     held: Arc<tokio::sync::Mutex<Held>>,
 }
 
@@ -55,10 +50,11 @@ struct Held {
     away_since: Option<Instant>,
 }
 
-/// One live connection with its prepared statements.
+/// One live connection with its statements.
 pub(in crate::store) struct Connection {
     pub(in crate::store) client: Client,
-    prepared: Mutex<HashMap<(usize, bool), Statement>>,
+    is_pooled: bool,
+    statements: Mutex<HashMap<(usize, bool), Arc<Statement>>>,
     /// The server said that a commit may not have reached the standby.
     unreplicated: Arc<AtomicBool>,
     /// Another connection told of something that this one listens for.
@@ -68,8 +64,8 @@ pub(in crate::store) struct Connection {
 }
 
 impl Slot {
-    pub(super) fn new(config: &Arc<tokio_postgres::Config>) -> Slot {
-        Slot { config: config.clone(), held: Arc::default() }
+    pub(super) fn new(target: &Arc<Target>) -> Slot {
+        Slot { target: target.clone(), held: Arc::default() }
     }
 
     /// The connection, opened again if need be.
@@ -102,7 +98,7 @@ impl Slot {
             return Err(error.clone());
         }
         loop {
-            let error = match Connection::open(&self.config).await {
+            let error = match Connection::open(&self.target).await {
                 Ok(connection) => {
                     let connection = Arc::new(connection);
                     *held = Held { connection: Some(connection.clone()), ..Held::default() };
@@ -183,50 +179,68 @@ impl From<Unread> for StoreError {
 }
 
 impl Connection {
-    pub(super) async fn open(config: &tokio_postgres::Config) -> Result<Connection, StoreError> {
+    /// With tillbell's limits.
+    pub(super) async fn open(target: &Target) -> Result<Connection, StoreError> {
         let connect = async {
-            let (client, mut connection) = config
-                .connect(crate::store::engine::tls::connector()?)
-                .await
-                .map_err(|e| away(describe(&e)))?;
-            let unreplicated = Arc::new(AtomicBool::new(false));
-            let flag = unreplicated.clone();
-            let rung = Arc::new(Notify::new());
-            let bell = rung.clone();
-            let carrier = tokio::spawn(async move {
-                loop {
-                    match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
-                        Some(Ok(AsyncMessage::Notice(notice))) => {
-                            let text = notice.detail().unwrap_or_else(|| notice.message());
-                            if text.contains("might not have been replicated") {
-                                flag.store(true, Ordering::SeqCst);
-                            }
-                            // "already exists, skipping", "drop cascades to" are no news for anybody.
-                            let is_quiet = matches!(
-                                notice.parsed_severity(),
-                                Some(Severity::Notice | Severity::Info | Severity::Log | Severity::Debug)
-                            );
-                            if is_quiet {
-                                tracing::debug!(notice = notice.message(), "PostgreSQL says");
-                            } else {
-                                tracing::warn!(notice = notice.message(), "PostgreSQL says");
-                            }
-                        }
-                        Some(Ok(AsyncMessage::Notification(_))) => bell.notify_one(),
-                        Some(Ok(_)) => {}
-                        Some(Err(error)) => {
-                            tracing::debug!(error = describe(&error), "a PostgreSQL connection ended");
-                            return;
-                        }
-                        None => return,
-                    }
-                }
-            });
-            let _carrier = AbortOnDropHandle::new(carrier);
-            client.batch_execute(LIMITS).await.map_err(|e| away(describe(&e)))?;
-            Ok(Connection { client, prepared: Mutex::default(), unreplicated, rung, _carrier })
+            let connection = Connection::without_limits(target).await?;
+            match connection.is_pooled {
+                false => session::set_limits(&connection.client).await?,
+                true => session::check_limits(&connection.client).await?,
+            }
+            Ok(connection)
         };
         tokio::time::timeout(CONNECT_TIMEOUT, connect).await.map_err(|_| away("no connection within 3 s"))?
+    }
+
+    /// As the server, or a pooler, hands it out; it may take longer than anybody waits.
+    pub(super) async fn without_limits(target: &Target) -> Result<Connection, StoreError> {
+        let (client, mut connection) = target
+            .config
+            .connect(crate::store::engine::tls::connector()?)
+            .await
+            .map_err(|e| away(describe(&e)))?;
+        let unreplicated = Arc::new(AtomicBool::new(false));
+        let flag = unreplicated.clone();
+        let rung = Arc::new(Notify::new());
+        let bell = rung.clone();
+        let carrier = tokio::spawn(async move {
+            loop {
+                match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
+                    Some(Ok(AsyncMessage::Notice(notice))) => {
+                        let text = notice.detail().unwrap_or_else(|| notice.message());
+                        if text.contains("might not have been replicated") {
+                            flag.store(true, Ordering::SeqCst);
+                        }
+                        // "already exists, skipping", "drop cascades to" are no news for anybody.
+                        let is_quiet = matches!(
+                            notice.parsed_severity(),
+                            Some(Severity::Notice | Severity::Info | Severity::Log | Severity::Debug)
+                        );
+                        if is_quiet {
+                            tracing::debug!(notice = notice.message(), "PostgreSQL says");
+                        } else {
+                            tracing::warn!(notice = notice.message(), "PostgreSQL says");
+                        }
+                    }
+                    Some(Ok(AsyncMessage::Notification(_))) => bell.notify_one(),
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => {
+                        tracing::debug!(error = describe(&error), "a PostgreSQL connection ended");
+                        return;
+                    }
+                    None => return,
+                }
+            }
+        });
+        let _carrier = AbortOnDropHandle::new(carrier);
+        Ok(Connection {
+            client,
+            is_pooled: target.is_pooler,
+            statements: Mutex::default(),
+            unreplicated,
+            rung,
+            _carrier,
+        })
     }
 
     /// Returns when another connection told of something that this one listens for, now or since the last time.
@@ -239,22 +253,18 @@ impl Connection {
         self.unreplicated.swap(false, Ordering::SeqCst)
     }
 
-    /// The statement, prepared once per connection. `array` asks for its many-rows form.
-    pub(super) async fn prepared(
+    /// The statement, made ready once per connection. `array` asks for its many-rows form.
+    pub(super) async fn ready(
         &self,
         sql: &'static Sql,
         array: bool,
-    ) -> Result<Statement, tokio_postgres::Error> {
+    ) -> Result<Arc<Statement>, tokio_postgres::Error> {
         let key = (std::ptr::from_ref(sql) as usize, array);
-        if let Some(statement) = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(statement) = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(statement.clone());
         }
-        let text = match sql.render_arrays() {
-            Some(text) if array => text,
-            _ => sql.render(Dialect::Postgres),
-        };
-        let statement = self.client.prepare(&text).await?;
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner).insert(key, statement.clone());
+        let statement = Arc::new(Statement::new(&self.client, self.is_pooled, sql, array).await?);
+        self.statements.lock().unwrap_or_else(PoisonError::into_inner).insert(key, statement.clone());
         Ok(statement)
     }
 
@@ -265,20 +275,18 @@ impl Connection {
             Question::Many { sql, .. } => (*sql, true),
         };
         let run = async {
-            let statement = self.prepared(sql, is_many).await.map_err(|error| unread(sql, &error))?;
+            let statement = self.ready(sql, is_many).await.map_err(|error| unread(sql, &error))?;
             let rows = match question {
                 Question::One { params, .. } => {
-                    check_count(sql, &statement, params).map_err(Unread::Final)?;
-                    self.client.query(&statement, &convert::params(params)).await
+                    statement.check_count(sql, params).map_err(Unread::Final)?;
+                    statement.query(&self.client, &Given::Values(params)).await
                 }
                 Question::Many { keys, .. } => {
                     let Text::Lookup { keys: columns, .. } = &sql.text else {
                         return Err(Unread::Final(fault(sql.name, "is no look-up")));
                     };
                     let arrays = convert::arrays(sql.name, columns, keys).map_err(Unread::Final)?;
-                    let params: Vec<&(dyn ToSql + Sync)> =
-                        arrays.iter().map(|array| array.as_ref() as &(dyn ToSql + Sync)).collect();
-                    self.client.query(&statement, &params).await
+                    statement.query(&self.client, &Given::Arrays(&arrays, columns)).await
                 }
             };
             rows.map_err(|error| unread(sql, &error))
@@ -296,11 +304,12 @@ fn unread(sql: &Sql, error: &tokio_postgres::Error) -> Unread {
     }
 }
 
-/// A wrong number of parameters must be told as what it is, not as a broken connection.
-pub(super) fn check_count(sql: &Sql, statement: &Statement, params: &[Value]) -> Result<(), StoreError> {
-    let wanted = statement.params().len();
-    if wanted == params.len() {
-        return Ok(());
+/// What a server answers in time.
+pub(super) async fn within<T>(
+    told: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(ANSWER_TIMEOUT, told).await {
+        Ok(done) => done.map_err(|error| away(describe(&error))),
+        Err(_) => Err(away("no response within 5 s")),
     }
-    Err(fault(sql.name, format_args!("{} parameters where {wanted} belong", params.len())))
 }

@@ -31,10 +31,6 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
-pub(super) fn params(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
-}
-
 /// One parameter per column, holding that column of all rows.
 pub(super) fn arrays(
     statement: &str,
