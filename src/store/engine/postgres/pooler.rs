@@ -7,9 +7,11 @@ use super::errors::away;
 use super::session::{self, first_column};
 use crate::store::StoreError;
 
-/// Checks that the pooler leads to the server's database, and makes the limits those of the role there.
+/// Makes the limits those of the role in the server's database, and checks that the pooler leads to the same one.
 pub(super) async fn prepare(direct: &Target, pooler: &Target) -> Result<(), StoreError> {
     let connection = Connection::open(direct).await?;
+    // First, for the pooler keeps the server's connection that the look makes it open.
+    within(connection.client.batch_execute(&session::settings_of_role())).await?;
     let look = Connection::without_limits(pooler);
     let pooled =
         tokio::time::timeout(CONNECT_TIMEOUT, look).await.map_err(|_| away("no connection within 3 s"))??;
@@ -20,7 +22,7 @@ pub(super) async fn prepare(direct: &Target, pooler: &Target) -> Result<(), Stor
              server, as one user"
         )));
     }
-    within(connection.client.batch_execute(&session::settings_of_role())).await
+    Ok(())
 }
 
 /// Which database of which server, in words; no two servers began at the same microsecond.

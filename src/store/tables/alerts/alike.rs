@@ -145,7 +145,7 @@ statements! {
     }
     PAID_BY: query {
         "select payment_id from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
-         and direction = 'credit' and account_id = $3 and payment_id is not null limit $4"
+         and direction = 'credit' and account_id + 0 = $3 and payment_id is not null limit $4"
     }
     COPIES_OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
