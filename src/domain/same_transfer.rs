@@ -233,9 +233,11 @@ pub fn is_forwarded(alert: &AlertRow) -> bool {
     alert.authenticity == Authenticity::Forwarded
 }
 
+/// Whether the bank tells of two transfers under one session id: somebody typed the other's. What a person passed on shows
+/// it by nothing, not even by its amount.
 pub fn is_other_money(a: &AlertRow, b: &AlertRow) -> bool {
     let by_the_bank = !is_forwarded(a) && !is_forwarded(b);
-    a.facts.amount != b.facts.amount || by_the_bank && payers_differ(a, b) && are_apart(a, b)
+    by_the_bank && (a.facts.amount != b.facts.amount || payers_differ(a, b) && are_apart(a, b))
 }
 
 /// The same session id; or, on one account, a reference that the bank calls unique: one that several may bear is
@@ -687,6 +689,12 @@ mod tests {
         assert!(is_other_money(&one, &with(&one, |a| a.facts.amount = Some(Money(1)))));
         assert!(is_other_money(&one, &with(&richer, |a| a.facts.payer_name = text("SANI LAWAL"))));
         assert!(!is_other_money(&one, &with(&richer, |a| a.facts.payer_name = None)));
+        let passed_on = with(&one, |a| a.authenticity = Authenticity::Forwarded);
+        let altered = with(&passed_on, |a| a.facts.amount = Some(Money(1)));
+        assert!(
+            !is_other_money(&one, &altered) && !is_other_money(&altered, &one),
+            "whoever passed it on typed it"
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 pub mod audit;
 pub mod engine;
+pub mod gate;
 pub mod tables;
 
 pub use engine::ids::IdKind;
@@ -23,6 +24,7 @@ pub use engine::value::{Reader, Row, Value};
 use crate::domain::time::Timestamp;
 use engine::sql::{Dialect, Sql};
 use engine::{ids, migrate, postgres, sqlite};
+use gate::{Gated, Point};
 
 /// Why a verb has no answer. A lost race is an outcome ([`Applied`]), a missing row is `None`.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -145,12 +147,21 @@ pub struct StoreOptions {
     pub writers: usize,
     /// Ids taken from the database at once; 1 for the command line, many for the service.
     pub id_block: i64,
+    /// Every call goes through it.
+    pub gate: Option<Gated>,
 }
 
 impl StoreOptions {
     /// Settings for a short-lived process such as a command.
     pub fn command(url: &str) -> StoreOptions {
-        StoreOptions { url: url.to_owned(), direct_url: None, readers: 1, writers: 1, id_block: 1 }
+        StoreOptions {
+            url: url.to_owned(),
+            direct_url: None,
+            readers: 1,
+            writers: 1,
+            id_block: 1,
+            gate: None,
+        }
     }
 
     /// Settings for the service.
@@ -159,7 +170,14 @@ impl StoreOptions {
         let cores = std::thread::available_parallelism().map_or(READERS_MIN, usize::from);
         let readers =
             if url.starts_with("sqlite:") { cores.clamp(READERS_MIN, READERS_MAX) } else { READERS_POSTGRES };
-        StoreOptions { url: url.to_owned(), direct_url: None, readers, writers: 4, id_block: 4096 }
+        StoreOptions {
+            url: url.to_owned(),
+            direct_url: None,
+            readers,
+            writers: 4,
+            id_block: 4096,
+            gate: None,
+        }
     }
 
     /// The same through a pooler, where there is one.
@@ -189,6 +207,7 @@ struct Inner {
     /// For whoever needs a session of his own.
     session_url: String,
     ids: ids::Ids,
+    gate: Option<Gated>,
 }
 
 impl Store {
@@ -211,6 +230,7 @@ impl Store {
                 driver,
                 session_url: options.session_url().to_owned(),
                 ids: ids::Ids::new(options.id_block),
+                gate: options.gate.clone(),
             }),
         })
     }
@@ -226,9 +246,19 @@ impl Store {
 
     /// Rows of a statement, all from one snapshot begun after this call.
     pub async fn read(&self, sql: &'static Sql, params: Vec<Value>) -> Result<Vec<Row>, StoreError> {
-        match &self.inner.driver {
+        self.pass(Point::BeforeRead).await?;
+        let rows = match &self.inner.driver {
             Driver::Sqlite(driver) => driver.read(sql, params).await,
             Driver::Postgres(driver) => driver.read(sql, params).await,
+        };
+        self.pass(Point::AfterRead).await?;
+        rows
+    }
+
+    async fn pass(&self, point: Point) -> Result<(), StoreError> {
+        match &self.inner.gate {
+            Some(gate) => gate.0.pass(point).await,
+            None => Ok(()),
         }
     }
 
@@ -239,10 +269,13 @@ impl Store {
         sql: &'static Sql,
         keys: Vec<Vec<Value>>,
     ) -> Result<Vec<Row>, StoreError> {
-        match &self.inner.driver {
+        self.pass(Point::BeforeRead).await?;
+        let rows = match &self.inner.driver {
             Driver::Sqlite(driver) => driver.look_up_all(sql, keys).await,
             Driver::Postgres(driver) => driver.look_up_all(sql, &keys).await,
-        }
+        };
+        self.pass(Point::AfterRead).await?;
+        rows
     }
 
     /// The first row, if any.
@@ -253,10 +286,13 @@ impl Store {
     /// Makes a Unit durable. Answers only after the commit is on disk.
     pub async fn apply(&self, unit: Unit) -> Result<Applied, StoreError> {
         unit.check()?;
-        match &self.inner.driver {
+        self.pass(Point::BeforeUnit).await?;
+        let applied = match &self.inner.driver {
             Driver::Sqlite(driver) => driver.apply(unit).await,
             Driver::Postgres(driver) => driver.apply(unit).await,
-        }
+        };
+        self.pass(Point::AfterUnit).await?;
+        applied
     }
 
     /// A Unit of one statement; answers the rows of `returning`, if it has one.

@@ -56,6 +56,7 @@ mod retention;
 mod reviewing;
 mod reviewing_doubts;
 mod rolling;
+mod seeded;
 mod sent_again;
 mod sent_before;
 mod settling;

@@ -51,6 +51,21 @@ on_both! {
         assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
     }
 
+    async fn a_forward_with_another_amount_makes_one_transfer_no_second_one(db: TestDatabase) {
+        let (t, shop, _, _) = two_open(db).await;
+        let dearer = t.create(&shop, 9_900, PAYER).await;
+        t.advance(LATER);
+        let bank = told(true);
+        assert_eq!(t.ingest(&bank.text()).await.status, AlertStatus::Matched);
+        // Whoever passes a mail on may write into it what he likes.
+        let edited = Alert { amount: "9900".into(), ..told_again(&bank) };
+        let edited = t.ingest(&forwarded(&edited.text())).await;
+        assert_eq!(edited.status, AlertStatus::Review, "{edited:?}");
+        let refused = approve_on(&t.app, edited.alert_id, &dearer, Some("I am sure")).await.unwrap_err();
+        assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
+        is_open(&t, &dearer).await;
+    }
+
     async fn of_transfers_beside_one_session_id_the_third_is_told_what_stands_in_its_way(db: TestDatabase) {
         let (t, shop, one, two) = two_open(db).await;
         let small = t.create(&shop, 50, "Sani Lawal").await;

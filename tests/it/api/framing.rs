@@ -56,6 +56,19 @@ on_one! {
         assert!(!listed.body.contains("Bisi Lawal"), "nothing was created: {listed:?}");
     }
 
+    async fn a_coding_alone_that_is_not_known_is_refused(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        for lines in ["Transfer-Encoding: gzip\r\n", "Transfer-Encoding: xchunked\r\n"] {
+            let mut stream = server.connect().await;
+            let bytes = chunked(&shop.key, lines) + &look_up(&shop.key);
+            stream.write_all(bytes.as_bytes()).await.unwrap();
+            assert_eq!(read_reply(&mut stream).await.status, 400, "{lines:?}");
+            assert!(is_closed(&mut stream).await, "{lines:?}");
+        }
+        let listed = server.get(&shop.key, "/api/v1/payments").await;
+        assert!(!listed.body.contains("Bisi Lawal"), "nothing was created: {listed:?}");
+    }
+
     async fn a_request_is_for_one_host(db: TestDatabase) {
         let server = Server::start(db).await;
         for (version, lines, status) in [
