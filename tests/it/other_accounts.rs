@@ -8,8 +8,10 @@ use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::payments::reject::reject_payment;
 
+use crate::counted_once::without_account;
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
@@ -225,6 +227,45 @@ on_both! {
         let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await;
         assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
         assert!(alert.reason.contains(&format!("{:?}", meant.transaction_id)), "{alert:?}");
+    }
+
+    async fn whom_she_paid_by_a_mail_without_account_is_known_too(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        let first = t.create(&shop, 7_000, PAYER).await;
+        t.advance(LATER + Span::seconds(20));
+        let mail = Alert::credit(ACCOUNT, 7_000, "IBETO ZAINAB", at());
+        let came = t.ingest(&without_account(&mail.text())).await;
+        approve(&t, &came, &first, Some("it is on the statement")).await.unwrap();
+        let taken = t.create(&taker, 8_400, PAYER).await;
+        t.account(OTHER).await;
+        let meant = t.create(&shop, 8_400, PAYER).await;
+        assert_ne!(taken.account_id, meant.account_id);
+        t.advance(LATER + Span::seconds(20));
+        let at = t.app.now() - Span::seconds(20);
+        let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await;
+        assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
+        assert!(alert.reason.contains(&format!("{:?}", meant.transaction_id)), "{alert:?}");
+    }
+
+    async fn who_approves_is_told_whom_she_has_paid_there_before(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        t.create(&shop, 7_000, PAYER).await;
+        assert_eq!(paid_to(&t, ACCOUNT, 7_000).await.status, AlertStatus::Matched);
+        let taken = t.create(&taker, 8_400, PAYER).await;
+        t.account(OTHER).await;
+        let meant = t.create(&shop, 8_550, PAYER).await;
+        assert_ne!(taken.account_id, meant.account_id);
+        t.advance(LATER + Span::seconds(20));
+        let at = t.app.now() - Span::seconds(20);
+        let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await;
+        assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
+        // The reason that named it is gone with the dismissal.
+        dismiss_alert(&t.app, alert.alert_id, "ada", "sent back").await.unwrap().unwrap();
+        let obstacles = obstacles(approve(&t, &alert, &taken, None).await);
+        let told = format!("{:?} of business {} asks for about this amount", meant.transaction_id, shop.id);
+        assert!(obstacles.iter().any(|one| one.contains(&told)), "{obstacles:?}");
     }
 
     async fn payments_that_nobody_may_approve_hide_none_that_a_person_may(db: TestDatabase) {

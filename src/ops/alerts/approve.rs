@@ -11,7 +11,7 @@ use super::same_payer::untold_of_another;
 use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
 use super::simulated::may_pay;
 use super::taken_back::alarm;
-use super::who_else::{asks_for_the_same, fits_another, fits_elsewhere, unclear_account, untold_name};
+use super::who_else::{asks_for_the_same, fits_another, fits_elsewhere, unclear_account, untold_meanings};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
@@ -189,7 +189,7 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     obstacles.extend(asks_for_the_same(app, &alert, &payment, received).await?);
     let similar = similar_for_person(app, &alert, account.id, received, payment.created_at).await?;
     obstacles.extend(untold_of_another(app, &alert, &similar.of_payer, &payment).await?);
-    obstacles.extend(untold_name(app, &alert, &payment, (&account, received)).await?);
+    obstacles.extend(untold_meanings(app, &alert, &payment, (&account, received)).await?);
     if let Some(aside) = aside {
         obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
     }

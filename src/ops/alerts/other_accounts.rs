@@ -5,8 +5,6 @@
 //! by itself: the account that money came to is half of what tells whose it is. One whose beneficiary this payer has paid on that account
 //! before makes a person decide ([`asked_by_whom_he_knows`]).
 
-use std::collections::HashSet;
-
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
@@ -81,13 +79,14 @@ pub async fn on_all_but(
 pub enum OtherMeant {
     /// This payment, on this or another account.
     Payment(Box<Payment>),
-    /// Too many payments bear the name for all to be looked at.
+    /// Too many payments bear the name, or were paid by it, for all to be looked at.
     NotAllChecked,
 }
 
 /// Another beneficiary's payment on another account, open or ended lately, of about this amount and of a name like the payer's,
-/// though he has paid that beneficiary on this account before. His bank's app remembers the account; and whoever asks in his name first keeps the payment
-/// that he means off it, for two of one name are not asked for on one.
+/// though he has paid that business on this account before. His bank's app remembers the account; and whoever asks in his name first keeps the payment
+/// that he means off it, for two of one name are not asked for on one. A shop and the wallets that are filled through it are one to who pays
+/// them, but beside a payment of that shop itself.
 pub async fn asked_by_whom_he_knows(
     app: &App,
     alert: &AlertRow,
@@ -96,33 +95,44 @@ pub async fn asked_by_whom_he_knows(
     received: Money,
 ) -> Result<Option<OtherMeant>, OpError> {
     let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(None) };
+    // Whoever simulates meets his own payments alone, and is told of nobody's.
+    if alert.simulated_for.is_some() {
+        return Ok(None);
+    }
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
     // Few pay two merchants on one account, so nothing else is read of most.
     let paid = app.store.payments_paid_by(payer_name, account.id, BEFORE_MAX).await?;
-    let mut known: HashSet<Beneficiary> =
-        app.store.payments_by_ids(&paid).await?.iter().map(Beneficiary::of).collect();
-    known.remove(&Beneficiary::of(winner));
+    let own = Beneficiary::of(winner);
+    let mut before = app.store.payments_by_ids(&paid).await?;
+    before.retain(|before| Beneficiary::of(before) != own);
     // Of who has paid very often anybody may have been paid.
     let may_be_anybody = paid.len() >= BEFORE_MAX;
-    if known.is_empty() && !may_be_anybody {
+    if before.is_empty() && !may_be_anybody {
         return Ok(None);
     }
+    let is_known = |other: &Payment| {
+        before.iter().any(|before| {
+            Beneficiary::of(before) == Beneficiary::of(other)
+                || before.business_id == other.business_id && other.business_id != winner.business_id
+        })
+    };
     let sought = sought_keys(&payer, Likeness::NotDifferent);
     let asked = app
         .store
         .payments_elsewhere(&all_but(account, &sought, similar_amounts(received), Ended::All))
         .await?;
-    let other = asked.payments.into_iter().find(|other| {
+    let may_be_meant = |other: &Payment| {
         (other.status == Status::Pending || has_ended_lately(other, interval(alert), alert.first_seen))
             && is_timely(other, interval(alert), alert.first_seen)
             && is_like(&Folded::new(&other.payer_name), &payer, &cut)
-            && Beneficiary::of(other) != Beneficiary::of(winner)
-            && (may_be_anybody || known.contains(&Beneficiary::of(other)))
-    });
-    Ok(match other {
-        Some(other) => Some(OtherMeant::Payment(Box::new(other))),
-        None => asked.may_be_more.then_some(OtherMeant::NotAllChecked),
-    })
+            && Beneficiary::of(other) != own
+    };
+    let others: Vec<Payment> = asked.payments.into_iter().filter(may_be_meant).collect();
+    if let Some(other) = others.iter().find(|other| is_known(other)) {
+        return Ok(Some(OtherMeant::Payment(Box::new(other.clone()))));
+    }
+    let is_unclear = asked.may_be_more || may_be_anybody && !others.is_empty();
+    Ok(is_unclear.then_some(OtherMeant::NotAllChecked))
 }
 
 /// Payments of these names and amounts on all accounts of a mode but this one, whosever and whenever made.

@@ -33,8 +33,7 @@ pub const NAMES_ANOTHER: &str = "the narration names the payer of";
 /// Behind whose payment it is.
 const ASKED_BY_KNOWN: &str = "asks for about this amount from a payer of such a name on another account, and was paid by this payer \
                               on this account before";
-const NOT_ALL_ELSEWHERE: &str =
-    "too many payments bear the payer's name to find out whether he means one on another account";
+const NOT_ALL_ELSEWHERE: &str = "too many payments bear the payer's name, or were paid under it, to find out whether he means one on another account";
 const NOT_ALL_NAMED: &str = "too many payments bear a name of the narration for all of them to be looked at";
 /// No business has this id.
 const NOBODYS: i64 = 0;
@@ -160,15 +159,7 @@ async fn weigh_since(
             doubt_kinds.push("names_another");
         }
         if let Some(other) = asked_by_whom_he_knows(app, alert, &account, payment, received).await? {
-            of_winner.push(match other {
-                OtherMeant::NotAllChecked => NOT_ALL_ELSEWHERE.to_owned(),
-                OtherMeant::Payment(other) => {
-                    format!(
-                        "{} {ASKED_BY_KNOWN}",
-                        of_another_in_words(&other.transaction_id, other.business_id)
-                    )
-                }
-            });
+            of_winner.push(asked_by_known(&other));
             doubt_kinds.push("asked_elsewhere");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -273,6 +264,16 @@ pub fn names_another(other: &OtherMeant, chosen: &Payment) -> String {
         false => of_another_in_words(&other.transaction_id, other.business_id),
     };
     format!("{NAMES_ANOTHER} {theirs}, which asks for about as much")
+}
+
+/// That a shop which the payer knows asks for the money elsewhere.
+pub fn asked_by_known(other: &OtherMeant) -> String {
+    match other {
+        OtherMeant::NotAllChecked => NOT_ALL_ELSEWHERE.to_owned(),
+        OtherMeant::Payment(other) => {
+            format!("{} {ASKED_BY_KNOWN}", of_another_in_words(&other.transaction_id, other.business_id))
+        }
+    }
 }
 
 /// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.

@@ -4,8 +4,8 @@
 
 use super::may_be_meant::{asked_before, ended_lately};
 use super::named_besides::named_besides;
-use super::other_accounts::{on_all_but, shows_digits};
-use super::weigh::{names_another, weigh};
+use super::other_accounts::{asked_by_whom_he_knows, on_all_but, shows_digits};
+use super::weigh::{asked_by_known, names_another, weigh};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
@@ -27,16 +27,20 @@ const BY_RULE_MAX: usize = 2_000;
 /// Other accounts that an alert may mean whose payments are read whatever their names.
 const ACCOUNTS_MAX: usize = 50;
 
-/// The payer's words name another beneficiary's customer, and the reason for which the alert waits does not say so.
-pub async fn untold_name(
+/// Whom the payer's words name, and who asks elsewhere that he has paid on this account before: another beneficiary's payment that the
+/// reason does not name for which the alert waits.
+pub async fn untold_meanings(
     app: &App,
     alert: &AlertRow,
     payment: &Payment,
     (account, received): (&ReceivingAccount, Money),
-) -> Result<Option<String>, OpError> {
+) -> Result<Vec<String>, OpError> {
     let before = asked_before(app, alert, account.id, received).await?.before;
     let named = named_besides(app, alert, payment, (account, received), &before).await?;
-    Ok(named.map(|other| names_another(&other, payment)).filter(|told| !alert.reason.contains(told)))
+    let known = asked_by_whom_he_knows(app, alert, account, payment, received).await?;
+    let told = named.map(|other| names_another(&other, payment));
+    let all = told.into_iter().chain(known.map(|other| asked_by_known(&other)));
+    Ok(all.filter(|told| !alert.reason.contains(told)).collect())
 }
 
 /// The payment fits only nearly or has ended, and another beneficiary's fits; or the time does not fit it, and fits

@@ -108,6 +108,25 @@ on_both! {
         }
     }
 
+    async fn whom_a_made_up_payer_has_paid_is_told_to_no_other_business(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.account_for(TEST_ACCOUNT, None, Mode::Test).await;
+        let other = t.merchant("bolu.example").await;
+        let (shop, other) = (t.in_test_mode(&shop).await, t.in_test_mode(&other).await);
+        let before = t.create(&other, 7_000, "Halima Garba").await;
+        t.advance(LATER);
+        let paid = simulated(&t, &before, "gtbank", None).await;
+        assert_eq!(paid.transaction_id.as_ref(), Some(&before.transaction_id), "{paid:?}");
+        let own = t.create(&shop, 8_100, "Halima Garba").await;
+        t.account_for("0123454439", None, Mode::Test).await;
+        let theirs = t.create(&other, 8_150, "Halima Garba").await;
+        assert_ne!(own.account_id, theirs.account_id);
+        t.advance(LATER);
+        let told = simulated(&t, &own, "gtbank", None).await;
+        assert_eq!(told.transaction_id.as_ref(), Some(&own.transaction_id), "{told:?}");
+        assert!(!told.reason.contains(&theirs.transaction_id), "{told:?}");
+    }
+
     async fn no_simulated_mail_pays_a_payout_out_or_keeps_one_from_being_paid(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;

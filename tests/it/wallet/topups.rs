@@ -88,6 +88,32 @@ on_both! {
         assert!(matches!(w.confirm(&token(&second), PIN).await, Confirmed::Suspended));
     }
 
+    async fn who_paid_a_shop_before_is_known_where_her_wallet_is_filled_through_it(db: TestDatabase) {
+        for (was_topup, is_topup) in [(false, true), (true, false)] {
+            let w = world(crate::harness::databases::TestDatabase::migrated(db.engine()).await).await;
+            w.funded(1_000).await;
+            let asked = async |naira: i64, is_topup: bool| match is_topup {
+                true => topup(&w, naira, PAYER).await,
+                false => w.t.create(&w.shop, naira, PAYER).await,
+            };
+            let paid = async |naira: i64| {
+                w.t.advance(LATER);
+                let at = w.t.app.now() - Span::seconds(9);
+                w.t.ingest(&Alert::credit(ACCOUNT, naira, PAYER, at).text()).await
+            };
+            asked(7_000, was_topup).await;
+            assert_eq!(paid(7_000).await.status, AlertStatus::Matched);
+            let other = w.t.merchant("bolu.example").await;
+            let taken = w.t.create(&other, 8_400, PAYER).await;
+            w.t.account("0123458801").await;
+            let meant = asked(8_400, is_topup).await;
+            assert_ne!(taken.account_id, meant.account_id);
+            let alert = paid(8_400).await;
+            assert_eq!(alert.status, AlertStatus::Review, "{was_topup}: {alert:?}");
+            assert!(alert.reason.contains(&format!("{:?}", meant.transaction_id)), "{alert:?}");
+        }
+    }
+
     async fn a_debit_that_may_be_of_another_beneficiary_reverses_no_top_up_unasked(db: TestDatabase) {
         let w = world(db).await;
         w.funded(1_000).await;

@@ -145,7 +145,8 @@ statements! {
     }
     PAID_BY: query {
         "select payment_id from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
-         and direction = 'credit' and account_id + 0 = $3 and payment_id is not null limit $4"
+         and direction = 'credit' and payment_id is not null and (account_id + 0 = $3 or account_id is null and exists \
+         (select 1 from payments p where p.id = alerts.payment_id and p.account_id + 0 = $3)) limit $4"
     }
     COPIES_OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
