@@ -161,7 +161,9 @@ on_both! {
         assert!(held["held_since"].is_string() && held["waiting"].as_i64() == Some(1), "{held}");
         assert_eq!(desk.json(&["hold"])["held_since"], held["held_since"], "held since then");
         let tries = async || app.store.deliveries(false, 10).await.unwrap()[0].attempts.len();
-        assert_eq!((tillbell::work::run_due(&app).await.unwrap(), tries().await), (0, 0));
+        // Other work goes on meanwhile; on a slow day some is due.
+        tillbell::work::run_due(&app).await.unwrap();
+        assert_eq!(tries().await, 0);
         let resumed = desk.json(&["resume"]);
         assert_eq!((&resumed["held_since"], &resumed["waiting"]), (&Value::Null, &Value::from(1)));
         // The shop's host is nobody's, and still it is tried.

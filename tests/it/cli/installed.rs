@@ -171,6 +171,7 @@ fn the_shipped_configuration_explains_every_setting_and_each_may_be_taken_in() {
             continue;
         };
         let beside = match setting.split(" = ").next().unwrap() {
+            "direct_url" => "url = \"postgres://till@127.0.0.1:6432/till\"",
             "tls_cert" => "tls_key = \"k\"",
             "tls_key" => "tls_cert = \"c\"",
             "logo_file" => "operator_name = \"Kudi\"",
