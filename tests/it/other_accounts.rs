@@ -12,7 +12,7 @@ use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::payments::reject::reject_payment;
 
 use crate::counted_once::without_account;
-use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
+use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
@@ -22,6 +22,22 @@ const PAYER: &str = "Zainab Ibeto";
 async fn paid_to(t: &TestApp, account: &str, naira: i64) -> AlertOutcome {
     t.advance(LATER + Span::seconds(20));
     t.ingest(&Alert::credit(account, naira, "IBETO ZAINAB", at()).text()).await
+}
+
+/// She pays 8,400 into the first account.
+async fn paid_now(t: &TestApp) -> AlertOutcome {
+    t.advance(LATER + Span::seconds(20));
+    let at = t.app.now() - Span::seconds(20);
+    t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await
+}
+
+/// Somebody asks for 8,400 in her name on the first account, and then the shop for so much on another one.
+async fn asked_on_two(t: &TestApp, taker: &Merchant, shop: &Merchant, naira: i64) -> (Payment, Payment) {
+    let taken = t.create(taker, 8_400, PAYER).await;
+    t.account(OTHER).await;
+    let meant = t.create(shop, naira, PAYER).await;
+    assert_ne!(taken.account_id, meant.account_id);
+    (taken, meant)
 }
 
 /// The evidence that is stored with an alert.
@@ -201,9 +217,7 @@ on_both! {
             while meant.account_id == taken.account_id {
                 meant = t.create(&shop, naira, name).await;
             }
-            t.advance(LATER + Span::seconds(20));
-            let came = t.app.now() - Span::seconds(20);
-            let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", came).text()).await;
+            let alert = paid_now(&t).await;
             let expected = if is_asked { AlertStatus::Review } else { AlertStatus::Matched };
             assert_eq!(alert.status, expected, "{name} {naira} {fillers}: {alert:?}");
             let told = format!("{:?} of business {} asks for about this amount", meant.transaction_id, shop.id);
@@ -218,13 +232,8 @@ on_both! {
         let first = t.create(&shop, 7_000, "Emeka Duru").await;
         let came = paid_to(&t, ACCOUNT, 7_000).await;
         approve(&t, &came, &first, Some("his wife")).await.unwrap();
-        let taken = t.create(&taker, 8_400, PAYER).await;
-        t.account(OTHER).await;
-        let meant = t.create(&shop, 8_400, PAYER).await;
-        assert_ne!(taken.account_id, meant.account_id);
-        t.advance(LATER + Span::seconds(20));
-        let at = t.app.now() - Span::seconds(20);
-        let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await;
+        let (_, meant) = asked_on_two(&t, &taker, &shop, 8_400).await;
+        let alert = paid_now(&t).await;
         assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
         assert!(alert.reason.contains(&format!("{:?}", meant.transaction_id)), "{alert:?}");
     }
@@ -237,13 +246,8 @@ on_both! {
         let mail = Alert::credit(ACCOUNT, 7_000, "IBETO ZAINAB", at());
         let came = t.ingest(&without_account(&mail.text())).await;
         approve(&t, &came, &first, Some("it is on the statement")).await.unwrap();
-        let taken = t.create(&taker, 8_400, PAYER).await;
-        t.account(OTHER).await;
-        let meant = t.create(&shop, 8_400, PAYER).await;
-        assert_ne!(taken.account_id, meant.account_id);
-        t.advance(LATER + Span::seconds(20));
-        let at = t.app.now() - Span::seconds(20);
-        let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await;
+        let (_, meant) = asked_on_two(&t, &taker, &shop, 8_400).await;
+        let alert = paid_now(&t).await;
         assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
         assert!(alert.reason.contains(&format!("{:?}", meant.transaction_id)), "{alert:?}");
     }
@@ -253,13 +257,8 @@ on_both! {
         let taker = t.merchant("bolu.example").await;
         t.create(&shop, 7_000, PAYER).await;
         assert_eq!(paid_to(&t, ACCOUNT, 7_000).await.status, AlertStatus::Matched);
-        let taken = t.create(&taker, 8_400, PAYER).await;
-        t.account(OTHER).await;
-        let meant = t.create(&shop, 8_550, PAYER).await;
-        assert_ne!(taken.account_id, meant.account_id);
-        t.advance(LATER + Span::seconds(20));
-        let at = t.app.now() - Span::seconds(20);
-        let alert = t.ingest(&Alert::credit(ACCOUNT, 8_400, "IBETO ZAINAB", at).text()).await;
+        let (taken, meant) = asked_on_two(&t, &taker, &shop, 8_550).await;
+        let alert = paid_now(&t).await;
         assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
         // The reason that named it is gone with the dismissal.
         dismiss_alert(&t.app, alert.alert_id, "ada", "sent back").await.unwrap().unwrap();

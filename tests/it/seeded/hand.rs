@@ -96,16 +96,13 @@ impl Hand {
         *state = State { is_open: true, trace: state.trace, passes: state.passes, ..State::default() };
     }
 
-    /// Lets everything pass, for a start; what was drawn goes on with [`Hand::go_on`].
-    pub fn pause(&self) -> u64 {
-        let mut state = self.state();
-        state.is_open = true;
-        state.dice
+    /// Lets everything pass, and draws nothing, until it goes on.
+    pub fn pause(&self) {
+        self.state().is_open = true;
     }
 
-    pub fn go_on(&self, dice: u64) {
-        let mut state = self.state();
-        (state.is_open, state.dice) = (false, dice);
+    pub fn go_on(&self) {
+        self.state().is_open = false;
     }
 
     /// The process starts again.

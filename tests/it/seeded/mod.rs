@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use tillbell::app::App;
-use tillbell::clock::{Clock, ManualClock, Random, SeededRandom};
+use tillbell::clock::{ManualClock, Random, SeededRandom};
 use tillbell::config::Config;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::PayerDetails;
 use tillbell::domain::time::Span;
 use tillbell::ops::OpError;
 use tillbell::ops::alerts::approve::{Approve, approve_alert};
+use tillbell::ops::alerts::draft::Taken;
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::correct_amount;
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
@@ -46,14 +47,23 @@ const ASKS_MAX: usize = 12;
 /// Turns of one seed; a lock that is never given back ends here.
 const TURNS_MAX: usize = 50_000;
 
-/// What somebody does, and does again until he is answered.
+/// What somebody does about a payment at a node, and does again until he is answered.
 #[derive(Clone, Debug)]
-enum Deed {
-    Ask { payment: usize },
-    Mail { payment: usize, node: usize },
-    Correct { payment: usize, naira: i64 },
-    Sweep { node: usize },
-    ByHand { payment: usize },
+struct Deed {
+    what: What,
+    payment: usize,
+    node: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Ask,
+    Mail,
+    /// To so many naira.
+    Correct(i64),
+    /// Of all payments.
+    Sweep,
+    ByHand,
 }
 
 /// A payment as its customer knows it.
@@ -144,7 +154,7 @@ fn path_of(url: &str) -> &str {
     url.strip_prefix("sqlite:").unwrap()
 }
 
-type Task = Pin<Box<dyn Future<Output = bool>>>;
+type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// One seed's world.
 struct Play<'a> {
@@ -181,64 +191,54 @@ impl Play<'_> {
     fn deeds(&self) -> Vec<Deed> {
         let mut deeds = Vec::new();
         for payment in 0..self.orders.len() {
-            deeds.push(Deed::Ask { payment });
+            let mut add = |what, node| deeds.push(Deed { what, payment, node });
+            let (own, any) = (payment % 2, || self.hand.draw(2) as usize);
+            add(What::Ask, own);
             for _ in 0..self.hand.draw(3) {
-                deeds.push(Deed::Mail { payment, node: self.hand.draw(2) as usize });
+                add(What::Mail, any());
             }
             match self.hand.draw(10) {
-                0..3 => deeds.push(Deed::Correct { payment, naira: self.pick(&NAIRA) }),
-                3 => deeds.push(Deed::Sweep { node: self.hand.draw(2) as usize }),
-                4..6 => deeds.push(Deed::ByHand { payment }),
+                0..3 => add(What::Correct(self.pick(&NAIRA)), own),
+                3 => add(What::Sweep, any()),
+                4..6 => add(What::ByHand, own),
                 _ => {}
             }
         }
         deeds
     }
 
+    /// A start asks nothing that could be told apart, and nothing goes wrong in it.
     async fn start(&mut self) {
         self.nodes.clear();
+        self.hand.pause();
         for node in 0..2 {
             self.starts += 1;
             let seed = self.seed.wrapping_mul(1_000).wrapping_add(self.starts * 2 + node);
             self.nodes.push(self.ground.open(&self.file, &self.clock, &self.hand, seed).await);
         }
+        self.hand.go_on();
     }
 
     fn task(&self, deed: &Deed) -> Task {
-        let node = match deed {
-            Deed::Mail { node, .. } | Deed::Sweep { node } => *node,
-            Deed::Ask { payment } | Deed::Correct { payment, .. } | Deed::ByHand { payment } => payment % 2,
-        };
-        let app = self.nodes[node].clone();
-        let order = match deed {
-            Deed::Ask { payment }
-            | Deed::Mail { payment, .. }
-            | Deed::Correct { payment, .. }
-            | Deed::ByHand { payment } => Some(self.orders[*payment].clone()),
-            Deed::Sweep { .. } => None,
-        };
-        let key = order.as_ref().map(|order| self.ground.keys[order.shop].clone());
-        let taken = match deed {
-            Deed::Mail { .. } => order.as_ref().map(|order| self.ground.world.taken(&order.mail, true)),
-            _ => None,
-        };
-        let deed = deed.clone();
+        let (app, order, deed) =
+            (self.nodes[deed.node].clone(), self.orders[deed.payment].clone(), deed.clone());
+        let key = self.ground.keys[order.shop].clone();
+        let taken = self.ground.world.taken(&order.mail, true);
         Box::pin(async move {
             for _ in 0..ASKS_MAX {
-                let done = act(&app, &deed, order.as_ref(), key.as_deref(), taken.as_ref()).await;
-                match done {
-                    Ok(is_done) => return is_done,
+                match act(&app, deed.what, &order, &key, &taken).await {
+                    Ok(()) => return,
                     Err(OpError::Store(StoreError::Unavailable(_)) | OpError::Contended) => {}
                     Err(error) => panic!("{deed:?}: {error}"),
                 }
             }
-            false
+            panic!("{deed:?} was never answered");
         })
     }
 
-    /// Does all deeds, by turns, over every death; answers which payments their shops were told are there.
-    async fn chaos(&mut self) {
-        let mut left: Vec<Deed> = self.deeds();
+    /// Does all deeds, by turns, over every death.
+    async fn chaos(&mut self, deeds: &[Deed]) {
+        let mut left = deeds.to_vec();
         let mut turns = 0;
         while !left.is_empty() {
             let mut tasks: BTreeMap<usize, (Deed, Task)> =
@@ -261,18 +261,13 @@ impl Play<'_> {
             left = tasks.into_values().map(|(deed, _)| deed).collect();
             if self.hand.is_dead() {
                 self.hand.revive();
-                self.nodes.clear();
-                let hand = self.hand.clone();
-                // A start asks nothing that could be told apart.
-                let dice = hand.pause();
                 self.start().await;
-                hand.go_on(dice);
             }
         }
     }
 
     /// What an operator sees afterwards: everything is decided, nothing twice, and the books are true.
-    async fn judge(&self) {
+    async fn judge(&self, deeds: &[Deed]) {
         self.hand.open();
         let app = self.ground.open(&self.file, &self.clock, &self.hand, self.seed).await;
         for _ in 0..3 {
@@ -294,7 +289,7 @@ impl Play<'_> {
             0,
             "seed {seed}: left undecided"
         );
-        for order in &self.orders {
+        for (payment, order) in self.orders.iter().enumerate() {
             let one =
                 |text: &str, value: &str| file.query_row(text, [value], |row| row.get::<_, i64>(0)).unwrap();
             assert_eq!(
@@ -307,6 +302,9 @@ impl Play<'_> {
                 &order.session,
             );
             assert!(paid <= 1, "seed {seed}: paid {paid} times: {order:?}");
+            let was_told = deeds.iter().any(|deed| deed.what == What::Mail && deed.payment == payment);
+            let is_kept = one("select count(*) from alerts where session_id = ?1", &order.session) > 0;
+            assert_eq!(is_kept, was_told, "seed {seed}: {order:?}");
         }
         let settled = "select count(*) from settlements";
         let approved = "select count(*) from payments where status = 'approved'";
@@ -340,21 +338,14 @@ async fn drive(task: &mut Task, of: usize, hand: &Hand) -> bool {
     .await
 }
 
-/// `true` when it is over: done, or refused as it should be.
-async fn act(
-    app: &App,
-    deed: &Deed,
-    order: Option<&Order>,
-    key: Option<&str>,
-    taken: Option<&tillbell::ops::alerts::draft::Taken>,
-) -> Result<bool, OpError> {
-    let (Some(order), Some(key)) = (order, key) else {
-        sweep(app).await?;
-        return Ok(true);
-    };
+/// Done, or refused as it should be.
+async fn act(app: &App, what: What, order: &Order, key: &str, taken: &Taken) -> Result<(), OpError> {
+    if what == What::Sweep {
+        return sweep(app).await.map(drop);
+    }
     let caller = app.directory.caller(key).await?.expect("a known key");
-    match deed {
-        Deed::Ask { .. } => {
+    match what {
+        What::Ask => {
             let new = NewPayment {
                 transaction_id: Some(order.id.clone()),
                 base: Money(order.naira * 100),
@@ -371,11 +362,11 @@ async fn act(
                 other => panic!("{order:?}: {other:?}"),
             }
         }
-        Deed::Mail { .. } => drop(take_alert(app, taken.expect("a mail")).await?),
-        Deed::Correct { naira, .. } => {
+        What::Mail => drop(take_alert(app, taken).await?),
+        What::Correct(naira) => {
             drop(correct_amount(app, &caller, &order.id, Money(naira * 100), None).await?);
         }
-        Deed::ByHand { .. } => {
+        What::ByHand => {
             let waiting = app.store.alerts_by_session(None, &order.session, None, 1).await?;
             if let Some(alert) = waiting.first() {
                 let ask = Approve {
@@ -389,9 +380,9 @@ async fn act(
                 drop(approve_alert(app, &ask).await?);
             }
         }
-        Deed::Sweep { .. } => {}
+        What::Sweep => {}
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Plays one seed to its end, and answers everything that happened in one number.
@@ -402,14 +393,12 @@ async fn play(ground: &Ground, seed: u64) -> (u64, u64) {
     let hand = Arc::new(Hand::new(seed));
     let clock = Arc::new(ManualClock::new(START + Span::minutes(30)));
     let mut play = Play { ground, hand, clock, file, seed, orders: Vec::new(), nodes: Vec::new(), starts: 0 };
-    let dice = play.hand.pause();
     play.start().await;
-    play.hand.go_on(dice);
     play.orders();
-    play.chaos().await;
+    let deeds = play.deeds();
+    play.chaos(&deeds).await;
     play.nodes.clear();
-    play.judge().await;
-    assert!(play.clock.now() > START);
+    play.judge(&deeds).await;
     play.hand.trace()
 }
 
