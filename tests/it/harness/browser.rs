@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ const PROGRAM: &str = "chromedriver";
 pub const PICTURES: &str = "TILLBELL_TEST_PICTURES";
 /// One command; the first one starts the browser.
 const DEADLINE: Duration = Duration::from_secs(60);
+/// As many drivers are begun until one listens.
+const DRIVERS_MOST: u32 = 5;
 /// How long a page may take to come.
 const SHOWN_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -67,15 +69,7 @@ impl Browser {
 
     fn start_keeping(has_scripts: bool, keeps_pages: bool) -> Browser {
         let folder = tempfile::Builder::new().prefix("tillbell-browser-").tempdir_in("/tmp").unwrap();
-        let driver = Command::new(PROGRAM)
-            .arg("--port=0")
-            .env("TMPDIR", folder.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn();
-        let mut driver = driver.expect("chromedriver is missing: ./test installs chromium-driver");
-        let port = told_port(&mut driver);
+        let (driver, port) = start_driver(folder.path());
         let mut browser = Browser { driver, port, tab: String::new(), _folder: folder };
         let data = browser._folder.path().join("profile");
         let mut arguments = vec![
@@ -403,14 +397,33 @@ fn is_root() -> bool {
     output.stdout.starts_with(b"0\n")
 }
 
-/// The driver says on which port it listens.
-fn told_port(driver: &mut Child) -> u16 {
+/// A driver that listens, and its port. Each picks a port that is free for one kind of address, and ends by itself
+/// where somebody else has it for the other kind: then the next one tries.
+fn start_driver(folder: &Path) -> (Child, u16) {
+    for _ in 0..DRIVERS_MOST {
+        let driver = Command::new(PROGRAM)
+            .arg("--port=0")
+            .env("TMPDIR", folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn();
+        let mut driver = driver.expect("chromedriver is missing: ./test installs chromium-driver");
+        match told_port(&mut driver) {
+            Some(port) => return (driver, port),
+            None => eprintln!("chromedriver ended before it listened: {}", driver.wait().unwrap()),
+        }
+    }
+    panic!("none of {DRIVERS_MOST} chromedrivers listened on a port");
+}
+
+/// The driver says on which port it listens; nothing, where it ends instead.
+fn told_port(driver: &mut Child) -> Option<u16> {
     let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+    lines.by_ref().map_while(Result::ok).find_map(|line| {
         let (_, rest) = line.split_once("on port ")?;
         rest.trim_end_matches('.').parse().ok().filter(|port| *port != 0)
-    });
-    port.expect("chromedriver says on which port it listens")
+    })
 }
 
 /// One command; the answer's `value`, or what the driver says is wrong.
