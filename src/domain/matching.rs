@@ -29,7 +29,7 @@ pub use fit::{
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 use rivals::meant_for_another;
-pub use rivals::of_another_in_words;
+pub use rivals::{OTHERS_TOLD, first_of_each, of_another_in_words};
 
 /// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;
@@ -124,7 +124,7 @@ pub struct Considered {
     /// On which account it asks for money. On any but the alert's own it is for a person's eyes.
     pub which_account: WhichAccount,
     created_at: Timestamp,
-    beneficiary: Beneficiary,
+    pub beneficiary: Beneficiary,
     /// It was rejected or reversed a short time ago, and the money may have been sent before.
     has_ended_lately: bool,
     /// The money may have been sent for it: the time fits it, or nearly, or it has ended lately.
@@ -345,10 +345,10 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     if winners.windows(2).any(|pair| pair[0].beneficiary != pair[1].beneficiary) {
         reasons.add(ReviewKind::SeveralBeneficiaries, "the money fits payments of several beneficiaries");
     }
-    if let Some(winner) = winners.first()
-        && let Some(text) = meant_for_another(winner.beneficiary, considered)
-    {
-        reasons.add(ReviewKind::AnotherBeneficiary, text);
+    if let Some(winner) = winners.first() {
+        for text in meant_for_another(winner.beneficiary, considered) {
+            reasons.add(ReviewKind::AnotherBeneficiary, text);
+        }
     }
     let best = best_of(&winners, incoming.time.end);
     if let Some(text) = best.and_then(|best| of_another_payer(best, considered)) {

@@ -330,12 +330,16 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
 }
 
 /// Whether the narration of an alert names the payer of a credit. That of a debit or reversal repeats the transfer's
-/// own, of which a part is the payer's remark.
+/// own, of which a part is the payer's remark. A name of short words alone ("LI WU") is named by all of them side by side.
 pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
     let Some(payer) = credit.facts.payer_name.as_deref().map(fold) else { return false };
-    let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
+    let all: Vec<&str> = payer.split(' ').filter(|word| word.len() > 1).collect();
+    let words: Vec<&str> = all.iter().copied().filter(|word| word.len() >= WORD_MIN).collect();
     narrations(told_by).any(|(typed, is_cut)| {
         let told: Vec<&str> = typed.split(' ').collect();
+        if words.is_empty() {
+            return all.len() >= WORDS_MIN && told.windows(all.len()).any(|side_by_side| side_by_side == all);
+        }
         let agreeing = words.iter().filter(|word| told.contains(word)).count();
         // The rest of a name that a bank has cut off stood behind.
         let begun = told.last().filter(|_| is_cut);
@@ -1126,6 +1130,10 @@ mod tests {
             ("RVSL FROM NGOZI ADA UMEADI", "NGOZI UMEADI", true),
             ("RVSL FROM NGOZI", "NGOZI UMEADI", false),
             ("RVSL FROM NGOZI", "NGOZI", true),
+            ("VIA GAPS FROM LI WU", "LI WU", true),
+            ("VIA GAPS FROM LI AND WU", "LI WU", false),
+            ("VIA GAPS FROM WU LI WU", "LI WU X", true),
+            ("VIA GAPS FROM LI", "LI", false),
             ("RVSL FROM AL", "AL BA", false),
             ("RVSL", "NGOZI UMEADI", false),
             ("RVSL ADA UMEADI", "NGOZI ADA UMEADI", true),

@@ -260,7 +260,9 @@ on_both! {
             assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
             let told = obstacles(&t, &outcome, &bait).await;
             let asks = "on another account that may be meant asks for what was received, from a payer of such a name";
-            assert_eq!(told, [format!("the alert does not settle its account, and {} {asks}", named(&mine))]);
+            assert_eq!(told[0], format!("the alert does not settle its account, and {} {asks}", named(&mine)));
+            let not_all = told[1..].iter().filter(|one| one.contains("not all payments of this amount")).count();
+            assert!(not_all == told.len() - 1 && (flood > 0 || not_all == 0), "{told:?}");
             assert_eq!(outcome.reason.contains("not all were checked"), flood > 0, "{}", outcome.reason);
         }
     }

@@ -32,7 +32,7 @@ async fn on_no_account(t: &TestApp, naira: i64, payer: &str) -> AlertOutcome {
 }
 
 /// Money whose mail names no payer.
-async fn of_nobody(t: &TestApp, naira: i64) -> AlertOutcome {
+pub async fn of_nobody(t: &TestApp, naira: i64) -> AlertOutcome {
     t.advance(LATER);
     let mut taken =
         t.taken(&Alert::credit(ACCOUNT, naira, "X", t.app.now() - Span::seconds(20)).text(), true);

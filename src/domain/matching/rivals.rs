@@ -3,6 +3,9 @@
 
 use super::{AmountFit, Beneficiary, Considered, Decision, NameVerdict, Status};
 
+/// Beneficiaries beside the own one of whom a person is told.
+pub const OTHERS_TOLD: usize = 5;
+
 impl Considered {
     /// Leaves nothing to ask of name and amount, and the time fits it.
     fn may_be_the_one(&self) -> bool {
@@ -52,26 +55,40 @@ impl Decision {
 
 /// The likeliest payments that may speak against an approval by a person, however many others there are.
 pub(super) fn of(considered: &[Considered]) -> Vec<Considered> {
-    let mut rivals = of_two(considered, Considered::may_be_the_one);
-    rivals.extend(of_two(considered, Considered::is_near));
+    // Whoever is asked about, the others are not his: one of them may be the own.
+    let each = |passes: fn(&Considered) -> bool| {
+        let passing = considered.iter().filter(|c| passes(c)).cloned();
+        first_of_each(passing, |c| c.beneficiary, OTHERS_TOLD + 1)
+    };
+    let mut rivals = each(Considered::may_be_the_one);
+    rivals.extend(each(Considered::is_near));
     rivals
 }
 
-/// The likeliest of those that pass, and the likeliest of another beneficiary: whoever is asked about, one of them is
-/// not his, if there is any.
-fn of_two(considered: &[Considered], passes: impl Fn(&Considered) -> bool) -> Vec<Considered> {
-    let mut passing = considered.iter().filter(|c| passes(c));
-    let Some(first) = passing.next() else { return Vec::new() };
-    let second = passing.find(|c| c.beneficiary != first.beneficiary);
-    [Some(first), second].into_iter().flatten().cloned().collect()
+/// The first of each beneficiary, so that nobody's payment hides another's: of so many beneficiaries.
+pub fn first_of_each<T>(
+    found: impl IntoIterator<Item = T>,
+    whose: impl Fn(&T) -> Beneficiary,
+    most: usize,
+) -> Vec<T> {
+    let mut seen: Vec<Beneficiary> = Vec::new();
+    let mut first = Vec::new();
+    for one in found {
+        let of = whose(&one);
+        if seen.len() < most && !seen.contains(&of) {
+            seen.push(of);
+            first.push(one);
+        }
+    }
+    first
 }
 
-/// A payment of another beneficiary, open or ended lately, that may be the one that is meant, though it would not be
-/// approved.
-pub(super) fn meant_for_another(winner: Beneficiary, considered: &[Considered]) -> Option<String> {
-    let mut others =
+/// Payments of other beneficiaries, open or ended lately, that may be the one that is meant, though they would not be
+/// approved: one of each.
+pub(super) fn meant_for_another(winner: Beneficiary, considered: &[Considered]) -> Vec<String> {
+    let others =
         considered.iter().filter(|c| c.beneficiary != winner && !c.is_name_undecidable && c.is_timely);
-    others.find_map(|c| {
+    let meant = others.filter_map(|c| {
         let how = match c.name {
             NameVerdict::Close if c.amount_fit.approves() => {
                 "also fits the amount, and its payer's name is close"
@@ -100,8 +117,9 @@ pub(super) fn meant_for_another(winner: Beneficiary, considered: &[Considered]) 
         };
         let ended = if c.has_ended_lately { ", which has ended," } else { "" };
         let theirs = of_another_in_words(&c.transaction_id, c.business_id);
-        Some(format!("{theirs}{ended} {how}"))
-    })
+        Some((c.beneficiary, format!("{theirs}{ended} {how}")))
+    });
+    first_of_each(meant, |(whose, _)| *whose, OTHERS_TOLD).into_iter().map(|(_, told)| told).collect()
 }
 
 /// Another beneficiary's payment, by its id in quotes: a merchant chose it, and it is no part of the sentence.

@@ -2,7 +2,7 @@
 //! cannot be told which of several it took, of their beneficiaries. Called by `taken_back`.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::reach::LIKELY_MAX;
 use crate::app::App;
@@ -14,6 +14,9 @@ use crate::store::tables::alerts;
 
 /// Beneficiaries whose payers one debit may name; a narration of more names is none.
 const NAMED_MAX: usize = 20;
+/// Wallets that one business has filled of which a debit may have taken the money of one; and those whose payer it names.
+const WALLETS_MAX: usize = 20;
+const WALLETS_NAMED_MAX: usize = 200;
 /// Of the credits of one beneficiary of which a debit may have taken one, so many bear its alarm.
 const ALARMED_MAX: usize = 20;
 
@@ -38,39 +41,66 @@ pub(super) async fn hold_beneficiaries(
     let named: Vec<&AlertRow> =
         paid.iter().copied().filter(|credit| names_the_payer(undoing, credit)).collect();
     if named.is_empty() {
-        return hold_few(app, &paid, undoing, LIKELY_MAX).await;
+        return hold_few(app, &paid, undoing, (LIKELY_MAX, WALLETS_MAX)).await;
     }
+    hold_few(app, &named, undoing, (NAMED_MAX, WALLETS_NAMED_MAX)).await?;
     // Or whose own payer wrote the name, which the debit repeats.
-    let is_meant = |credit: &&AlertRow| {
-        named.iter().any(|known| known.id == credit.id || may_name_the_payer(credit, known))
-    };
+    let is_meant = |credit: &&AlertRow| named.iter().any(|known| may_name_the_payer(credit, known));
+    paid.retain(|credit| named.iter().all(|known| known.id != credit.id));
     let (meant, mut others): (Vec<&AlertRow>, Vec<&AlertRow>) = paid.into_iter().partition(is_meant);
-    hold_few(app, &meant, undoing, NAMED_MAX).await?;
+    hold_few(app, &meant, undoing, (NAMED_MAX, WALLETS_MAX)).await?;
     others.retain(|credit| may_be_the_one(undoing, credit));
-    hold_few(app, &others, undoing, LIKELY_MAX).await
+    hold_few(app, &others, undoing, (LIKELY_MAX, WALLETS_MAX)).await
 }
 
-/// The alarm at each of the credits, newest first, unless they are of more beneficiaries than that.
-async fn hold_few(app: &App, credits: &[&AlertRow], undoing: &AlertRow, most: usize) -> Result<(), OpError> {
-    let mut of_each: HashMap<i64, usize> = HashMap::new();
-    let mut alarmed = Vec::new();
+/// The alarm at each of the credits, newest first, unless they are of more beneficiaries than that. Wallets cost nothing:
+/// those that one business has topped up are as one. But each is held by itself, and where there are many of them none is: the newest
+/// would be honest customers', and whoever had his money taken back not among them.
+async fn hold_few(
+    app: &App,
+    credits: &[&AlertRow],
+    undoing: &AlertRow,
+    (most, wallets_most): (usize, usize),
+) -> Result<(), OpError> {
+    let mut of_each: BTreeMap<i64, Vec<(Beneficiary, i64)>> = BTreeMap::new();
     for credit in credits {
         let Some(id) = credit.payment_id else { continue };
         let Some(payment) = app.store.payment(id).await? else { continue };
-        // Wallets cost nothing: those that one business has topped up are as one.
-        let before = of_each.entry(payment.business_id).or_default();
-        if *before < ALARMED_MAX {
-            alarmed.push(credit.id);
-        }
-        *before += 1;
+        let whose = Beneficiary::of(&payment);
+        of_each.entry(payment.business_id).or_default().push((whose, credit.id));
         if of_each.len() > most {
             return Ok(());
         }
     }
-    for id in alarmed {
-        note_alarm(app, id, undoing.id).await?;
+    for credits in of_each.into_values() {
+        for id in alarmed_of(&credits, wallets_most) {
+            note_alarm(app, id, undoing.id).await?;
+        }
     }
     Ok(())
+}
+
+/// Of the credits through one business, newest first, those that bear the alarm: so many of its own, and as many of its wallets
+/// together, but of each at least one, or of none.
+fn alarmed_of(credits: &[(Beneficiary, i64)], wallets_most: usize) -> Vec<i64> {
+    let is_wallet = |whose: &Beneficiary| matches!(whose, Beneficiary::Wallet(_));
+    let wallets: HashSet<&Beneficiary> =
+        credits.iter().map(|(whose, _)| whose).filter(|whose| is_wallet(whose)).collect();
+    let of_a_wallet = match wallets.len() {
+        many if many > wallets_most => 0,
+        few => (ALARMED_MAX / few.max(1)).max(1),
+    };
+    let mut borne: HashMap<Beneficiary, usize> = HashMap::new();
+    let mut alarmed = Vec::new();
+    for (whose, credit) in credits {
+        let most = if is_wallet(whose) { of_a_wallet } else { ALARMED_MAX };
+        let borne = borne.entry(*whose).or_default();
+        if *borne < most {
+            *borne += 1;
+            alarmed.push(*credit);
+        }
+    }
+    alarmed
 }
 
 /// Those of which no beneficiary is paid by one of the `held` ones, which bear the alarm.
@@ -99,4 +129,27 @@ pub(super) async fn note_alarm(app: &App, credit: i64, undoing: i64) -> Result<(
         }
     }
     Err(OpError::Contended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_wallet_bears_the_alarm_or_none_does() {
+        let through = |wallets: i64, each: i64| {
+            let credits: Vec<(Beneficiary, i64)> =
+                (0..wallets * each).map(|n| (Beneficiary::Wallet(n % wallets), n)).collect();
+            alarmed_of(&credits, WALLETS_MAX).len()
+        };
+        assert_eq!(through(1, 30), ALARMED_MAX);
+        assert_eq!(through(7, 4), 14);
+        assert_eq!(through(20, 2), 20);
+        assert_eq!(through(21, 1), 0);
+        let named: Vec<(Beneficiary, i64)> = (0..60).map(|n| (Beneficiary::Wallet(n), n)).collect();
+        assert_eq!(alarmed_of(&named, WALLETS_NAMED_MAX).len(), 60);
+        let mut of_shop: Vec<(Beneficiary, i64)> = (0..21).map(|n| (Beneficiary::Wallet(n), n)).collect();
+        of_shop.extend((0..25).map(|n| (Beneficiary::Business(1), 100 + n)));
+        assert_eq!(alarmed_of(&of_shop, WALLETS_MAX), (100..120).collect::<Vec<i64>>());
+    }
 }

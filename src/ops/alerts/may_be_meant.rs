@@ -18,6 +18,7 @@ use crate::ops::payments::like_names::{
     ANY_AMOUNT, Found, Wanted, add_unknown, is_index_unfinished, of_others, payments_like,
 };
 use crate::store::tables::corrections::AskedBefore;
+use crate::store::tables::payments::Own;
 
 /// How far back suggestions reach.
 pub const SUGGEST_WITHIN: Span = Span::days(30);
@@ -116,18 +117,18 @@ async fn of_amount(
 }
 
 /// Who else may be meant: others of the payer's name, where people round or mistype, and payments that asked for it before
-/// they were corrected. Where those of the name were read, those that the index of names may have missed, of all businesses
+/// they were corrected. Where those of the name were read, those that the index of names may have missed, of all beneficiaries
 /// but one.
 pub async fn others_meant(
     app: &App,
     alert: &AlertRow,
-    (account_id, received, business_id): (i64, Money, i64),
+    (account_id, received, own): (i64, Money, Own),
     by_name: ByName,
 ) -> Result<(Found, AskedBefore), OpError> {
     let others = async {
         match (by_name, &alert.facts.payer_name) {
             (ByName::Found, Some(payer_name)) => {
-                let price = (account_id, received, business_id);
+                let price = (account_id, received, own);
                 let payments = missed_by_index(app, alert, price, payer_name).await?;
                 Ok(Found { payments, may_be_more: false, misses_close_ones: false })
             }
@@ -203,12 +204,12 @@ pub async fn ended_lately(
 async fn missed_by_index(
     app: &App,
     alert: &AlertRow,
-    price: (i64, Money, i64),
+    price: (i64, Money, Own),
     payer_name: &str,
 ) -> Result<Vec<Payment>, OpError> {
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
     let is_like = |name: &str| name::is_like(&Folded::new(name), &payer, &cut);
-    of_others(app, price, is_like).await
+    Ok(of_others(app, price, is_like).await?.payments)
 }
 
 /// Adds payments of the same name whatever their amount, and ended ones of about the amount.

@@ -18,7 +18,7 @@ use crate::ops::OpError;
 /// Open payments of about the amount that are looked at for a name whose end is missing.
 const BEGUN_NAMES_MAX: usize = 200;
 
-/// A payment, of whichever beneficiary, that the payer's words name: open, ended lately or corrected, and of about the amount; on
+/// Payments, of whichever beneficiaries, that the payer's words name, one of each: open, ended lately or corrected, and of about the amount; on
 /// another account an open one of exactly the amount. Whoever bears the payer's own name is weighed by that; the account's holder, whom banks name in every narration, and the shop
 /// that a person pays, pay nobody.
 ///
@@ -29,7 +29,7 @@ pub async fn named_besides(
     winner: &Payment,
     (account, received): (&ReceivingAccount, Money),
     before: &[Payment],
-) -> Result<Option<OtherMeant>, OpError> {
+) -> Result<Vec<OtherMeant>, OpError> {
     let payer_name = alert.facts.payer_name.as_deref().unwrap_or_default();
     let (payer, holder) = (Folded::new(payer_name), Folded::new(&account.name));
     // Who collects for others may have a customer of the shop's name.
@@ -52,6 +52,7 @@ pub async fn named_besides(
         true => app.store.open_payments_between(account.id, similar, BEGUN_NAMES_MAX).await?,
         false => Vec::new(),
     };
+    let (mut named, mut not_all) = (Vec::new(), false);
     for name in names {
         let found = like(app, alert, (account.id, &name.text), possible_amounts(received)).await?;
         let is_cut_short = found.payments.len() >= CANDIDATES_MAX;
@@ -69,16 +70,10 @@ pub async fn named_besides(
                 && !name::is_like(&expected, &holder, &[])
         };
         let here = open_or_ended_lately(alert, found.payments.into_iter().chain(known).collect());
-        if let Some(other) = here.into_iter().find(|other| asks(other) && is_named(other)) {
-            return Ok(Some(OtherMeant::Payment(Box::new(other))));
-        }
+        named.extend(here.into_iter().filter(|other| asks(other) && is_named(other)));
         let elsewhere = named_elsewhere(app, account, &narrated, received).await?;
-        if let Some(other) = elsewhere.payments.into_iter().find(is_named) {
-            return Ok(Some(OtherMeant::Payment(Box::new(other))));
-        }
-        if is_cut_short || elsewhere.may_be_more {
-            return Ok(Some(OtherMeant::NotAllChecked));
-        }
+        named.extend(elsewhere.payments.into_iter().filter(is_named));
+        not_all |= is_cut_short || elsewhere.may_be_more;
     }
-    Ok(None)
+    Ok(OtherMeant::one_of_each(named, not_all))
 }

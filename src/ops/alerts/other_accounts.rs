@@ -5,10 +5,14 @@
 //! by itself: the account that money came to is half of what tells whose it is. One whose beneficiary this payer has paid on that account
 //! before makes a person decide ([`asked_by_whom_he_knows`]).
 
+use super::may_be_meant::{asked_before, ended_lately};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{Beneficiary, WhichAccount, has_ended_lately, is_timely, similar_amounts};
+use crate::domain::matching::{
+    AmountFit, Beneficiary, OTHERS_TOLD, WhichAccount, first_of_each, has_ended_lately, is_timely,
+    similar_amounts,
+};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::name::index::{Likeness, SoughtKeys, sought_keys};
@@ -26,6 +30,9 @@ const EXACT_MAX: usize = 500;
 const BY_RULE_MAX: usize = 50;
 /// Transfers of one payer on an account that are looked at.
 const BEFORE_MAX: usize = 500;
+/// Other accounts whose payments are read whatever their names, and open payments of each.
+const ACCOUNTS_MAX: usize = 50;
+const ON_EACH_MAX: usize = 2_000;
 
 /// Payments that were found, and whether there may be more of them.
 pub struct Beside {
@@ -83,8 +90,17 @@ pub enum OtherMeant {
     NotAllChecked,
 }
 
-/// Another beneficiary's payment on another account, open or ended lately, of about this amount and of a name like the payer's,
-/// though he has paid that business on this account before. His bank's app remembers the account; and whoever asks in his name first keeps the payment
+impl OtherMeant {
+    /// One payment of each beneficiary, so that nobody's hides another's; of very many the first ones.
+    pub fn one_of_each(payments: Vec<Payment>, not_all: bool) -> Vec<OtherMeant> {
+        let each = first_of_each(payments, Beneficiary::of, OTHERS_TOLD).into_iter();
+        let each = each.map(|payment| OtherMeant::Payment(Box::new(payment)));
+        each.chain(not_all.then_some(OtherMeant::NotAllChecked)).collect()
+    }
+}
+
+/// Other beneficiaries' payments on other accounts, open, ended lately or corrected, of about this amount and of a name like the payer's,
+/// though he has paid these businesses on this account before. His bank's app remembers the account; and whoever asks in his name first keeps the payment
 /// that he means off it, for two of one name are not asked for on one. A shop and the wallets that are filled through it are one to who pays
 /// them, but beside a payment of that shop itself.
 pub async fn asked_by_whom_he_knows(
@@ -93,11 +109,11 @@ pub async fn asked_by_whom_he_knows(
     account: &ReceivingAccount,
     winner: &Payment,
     received: Money,
-) -> Result<Option<OtherMeant>, OpError> {
-    let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(None) };
+) -> Result<Vec<OtherMeant>, OpError> {
+    let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(Vec::new()) };
     // Whoever simulates meets his own payments alone, and is told of nobody's.
     if alert.simulated_for.is_some() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
     // Few pay two merchants on one account, so nothing else is read of most.
@@ -108,31 +124,62 @@ pub async fn asked_by_whom_he_knows(
     // Of who has paid very often anybody may have been paid.
     let may_be_anybody = paid.len() >= BEFORE_MAX;
     if before.is_empty() && !may_be_anybody {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let is_known = |other: &Payment| {
         before.iter().any(|before| {
             Beneficiary::of(before) == Beneficiary::of(other)
-                || before.business_id == other.business_id && other.business_id != winner.business_id
+                || before.business_id == other.business_id && own != Beneficiary::Business(other.business_id)
         })
     };
-    let sought = sought_keys(&payer, Likeness::NotDifferent);
-    let asked = app
-        .store
-        .payments_elsewhere(&all_but(account, &sought, similar_amounts(received), Ended::All))
-        .await?;
+    let (low, high) = similar_amounts(received);
+    let asked = on_others_of_his_name(app, alert, account, (&payer, received)).await?;
     let may_be_meant = |other: &Payment| {
         (other.status == Status::Pending || has_ended_lately(other, interval(alert), alert.first_seen))
             && is_timely(other, interval(alert), alert.first_seen)
             && is_like(&Folded::new(&other.payer_name), &payer, &cut)
+            && (AmountFit::of(other, received).approves() || low <= other.amount && other.amount <= high)
             && Beneficiary::of(other) != own
     };
     let others: Vec<Payment> = asked.payments.into_iter().filter(may_be_meant).collect();
-    if let Some(other) = others.iter().find(|other| is_known(other)) {
-        return Ok(Some(OtherMeant::Payment(Box::new(other.clone()))));
-    }
+    let known: Vec<Payment> = others.iter().filter(|other| is_known(other)).cloned().collect();
     let is_unclear = asked.may_be_more || may_be_anybody && !others.is_empty();
-    Ok(is_unclear.then_some(OtherMeant::NotAllChecked))
+    let not_all = known.is_empty() && is_unclear;
+    Ok(OtherMeant::one_of_each(known, not_all))
+}
+
+/// Payments of about the amount on all accounts of the mode but this one that may bear the payer's name: by the index of names, and as
+/// they asked before they were corrected. Where his name cannot be looked for whole, because it has an initial or the bank
+/// cut it, all of about the amount.
+async fn on_others_of_his_name(
+    app: &App,
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    (payer, received): (&Folded, Money),
+) -> Result<Beside, OpError> {
+    let sought = sought_keys(payer, Likeness::NotDifferent);
+    let similar = similar_amounts(received);
+    let by_name = app.store.payments_elsewhere(&all_but(account, &sought, similar, Ended::All)).await?;
+    let (mut payments, mut may_be_more) = (by_name.payments, by_name.may_be_more);
+    let is_hard = sought.is_incomplete || sought.may_share_one_word || alert.facts.payer_name_cut;
+    let accounts = app.directory.accounts().await?;
+    let others: Vec<&ReceivingAccount> =
+        accounts.iter().filter(|one| one.id != account.id && one.mode == account.mode).collect();
+    may_be_more |= is_hard && others.len() > ACCOUNTS_MAX;
+    for other in others.into_iter().take(ACCOUNTS_MAX) {
+        let asked = asked_before(app, alert, other.id, received).await?;
+        may_be_more |= asked.may_be_more;
+        payments.extend(asked.before);
+        if is_hard {
+            let (open, (ended, is_cut)) = tokio::try_join!(
+                async { Ok(app.store.open_payments_between(other.id, similar, ON_EACH_MAX).await?) },
+                ended_lately(app, alert, other.id, (similar, received))
+            )?;
+            may_be_more |= open.len() >= ON_EACH_MAX || is_cut;
+            payments.extend(open.into_iter().chain(ended));
+        }
+    }
+    Ok(Beside { payments, may_be_more })
 }
 
 /// Payments of these names and amounts on all accounts of a mode but this one, whosever and whenever made.

@@ -97,7 +97,10 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     for credit in waiting {
         hold_or_alarm(app, credit, undoing).await?;
     }
-    let settled: Vec<i64> = others.iter().filter(|credit| is_paid(credit)).map(|credit| credit.id).collect();
+    let mut settled: Vec<&AlertRow> = others.iter().filter(|credit| is_paid(credit)).collect();
+    // Whom it names before whoever else may have written the name.
+    settled.sort_by_key(|credit| !names_the_payer(undoing, credit));
+    let settled: Vec<i64> = settled.into_iter().map(|credit| credit.id).collect();
     if !settled.is_empty() {
         tracing::error!(
             undoing = undoing.id,

@@ -26,6 +26,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::payments::like_names::add_unknown;
 use crate::ops::wallet_payments::topup::{HeldTopup, held_topup};
+use crate::store::tables::payments::Own;
 use crate::store::tables::settlements::ProvenName;
 
 /// Followed by whose.
@@ -35,8 +36,6 @@ const ASKED_BY_KNOWN: &str = "asks for about this amount from a payer of such a 
                               on this account before";
 const NOT_ALL_ELSEWHERE: &str = "too many payments bear the payer's name, or were paid under it, to find out whether he means one on another account";
 const NOT_ALL_NAMED: &str = "too many payments bear a name of the narration for all of them to be looked at";
-/// No business has this id.
-const NOBODYS: i64 = 0;
 
 /// What was decided and what it rests on.
 pub struct Weighed {
@@ -135,7 +134,7 @@ async fn weigh_since(
     let mut are_others_read = false;
     let mut is_incomplete = limit_reached;
     if let Some(winner) = known.winner(&decision) {
-        let price = (account.id, received, winner.business_id);
+        let price = (account.id, received, Own::of(winner));
         let (more, asked) = others_meant(app, alert, price, by_name).await?;
         are_others_read = true;
         incoming.limit_reached |= more.may_be_more || asked.may_be_more;
@@ -154,12 +153,14 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
-        if let Some(other) = named_besides(app, alert, payment, (&account, received), &known.before).await? {
-            of_winner.push(names_another(&other, payment));
+        let named = named_besides(app, alert, payment, (&account, received), &known.before).await?;
+        if !named.is_empty() {
+            of_winner.extend(named.iter().map(|other| names_another(other, payment)));
             doubt_kinds.push("names_another");
         }
-        if let Some(other) = asked_by_whom_he_knows(app, alert, &account, payment, received).await? {
-            of_winner.push(asked_by_known(&other));
+        let asked = asked_by_whom_he_knows(app, alert, &account, payment, received).await?;
+        if !asked.is_empty() {
+            of_winner.extend(asked.iter().map(asked_by_known));
             doubt_kinds.push("asked_elsewhere");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -176,7 +177,7 @@ async fn weigh_since(
         // Nothing found here can be approved by itself: other names, other amounts, and payments that ended.
         known.add(of_other_names);
         if !are_others_read {
-            let price = (account.id, received, NOBODYS);
+            let price = (account.id, received, Own::NOBODYS);
             let (more, asked) = others_meant(app, alert, price, by_name).await?;
             is_incomplete |= more.may_be_more || asked.may_be_more;
             known.add(more.payments);

@@ -4,13 +4,14 @@
 
 use super::may_be_meant::{asked_before, ended_lately};
 use super::named_besides::named_besides;
-use super::other_accounts::{asked_by_whom_he_knows, on_all_but, shows_digits};
+use super::other_accounts::{OtherMeant, asked_by_whom_he_knows, on_all_but, shows_digits};
 use super::weigh::{asked_by_known, names_another, weigh};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, is_timely, of_another_in_words,
+    AmountFit, Beneficiary, Considered, OTHERS_TOLD, TimeFit, WhichAccount, first_of_each, is_timely,
+    of_another_in_words,
 };
 use crate::domain::money::Money;
 use crate::domain::name::{self, Comparison, Folded, NameVerdict, says_nothing};
@@ -19,11 +20,12 @@ use crate::domain::same_transfer::interval;
 use crate::domain::time::Span;
 use crate::ops::OpError;
 use crate::ops::payments::like_names::{add_unknown, of_others};
+use crate::store::tables::payments::Own;
 
 /// Payments elsewhere that were made so long before the alert came are looked at.
 const MADE_WITHIN: Span = Span::days(30);
-/// Payments that the charges rule may fit, of which one of another beneficiary is looked for.
-const BY_RULE_MAX: usize = 2_000;
+/// Payments that the amount would pay, of which those of other beneficiaries are looked for, be it exactly or by the charges rule.
+const ASKING_MAX: usize = 2_000;
 /// Other accounts that an alert may mean whose payments are read whatever their names.
 const ACCOUNTS_MAX: usize = 50;
 
@@ -38,8 +40,8 @@ pub async fn untold_meanings(
     let before = asked_before(app, alert, account.id, received).await?.before;
     let named = named_besides(app, alert, payment, (account, received), &before).await?;
     let known = asked_by_whom_he_knows(app, alert, account, payment, received).await?;
-    let told = named.map(|other| names_another(&other, payment));
-    let all = told.into_iter().chain(known.map(|other| asked_by_known(&other)));
+    let told = named.iter().map(|other| names_another(other, payment));
+    let all = told.chain(known.iter().map(asked_by_known));
     Ok(all.filter(|told| !alert.reason.contains(told)).collect())
 }
 
@@ -54,7 +56,7 @@ pub async fn fits_another(
     payment: &Payment,
     received: Money,
     name: &Comparison,
-) -> Result<Option<String>, OpError> {
+) -> Result<Vec<String>, OpError> {
     let in_time = TimeFit::of(payment, interval(alert), alert.first_seen) == TimeFit::Fits;
     let fits = in_time && name.verdict == NameVerdict::Match && AmountFit::of(payment, received).approves();
     let is_settled = alert.account_id.is_some();
@@ -77,20 +79,25 @@ pub async fn fits_another(
     };
     let is_here = |other: &Considered| is_settled || other.which_account == WhichAccount::Own;
     let counts = |other: &&Considered| is_here(other) && !(is_as_good && is_told(other));
-    if let Some(other) = weighed.decision.fitting_others(own).find(counts) {
-        return Ok(Some(format!("{}, of just this payer's name, and {this}", other.rival_in_words())));
-    }
+    let fitting = weighed.decision.fitting_others(own).filter(counts).map(|other| {
+        (other.beneficiary, format!("{}, of just this payer's name, and {this}", other.rival_in_words()))
+    });
     // Of two that fit only nearly nothing but the time and the reason says more.
     let is_asked = |other: &&Considered| {
         let both_nearly = !fits && payment.status == Status::Pending && !is_told(other);
         counts(other) && (!in_time || !is_settled || is_as_good || both_nearly)
     };
-    if let Some(other) = weighed.decision.near_others(own).find(is_asked) {
+    let near = weighed.decision.near_others(own).filter(is_asked).map(|other| {
         let but = if in_time { this } else { "the time fits it and not this one" };
-        return Ok(Some(format!("{}, from a payer of such a name, and {but}", other.rival_in_words())));
+        (other.beneficiary, format!("{}, from a payer of such a name, and {but}", other.rival_in_words()))
+    });
+    let each = first_of_each(fitting.chain(near), |(whose, _)| *whose, OTHERS_TOLD);
+    let mut why: Vec<String> = each.into_iter().map(|(_, told)| told).collect();
+    if why.is_empty() && weighed.is_incomplete {
+        let not_all = "too many others have the amount or a similar name: not all were checked";
+        why.push(format!("{this}, and {not_all}"));
     }
-    let not_all = "too many others have the amount or a similar name: not all were checked";
-    Ok(weighed.is_incomplete.then(|| format!("{this}, and {not_all}")))
+    Ok(why)
 }
 
 /// The alert shows no payer, and another beneficiary's payment on the account would be paid by the amount as well: nothing
@@ -100,26 +107,34 @@ pub async fn asks_for_the_same(
     alert: &AlertRow,
     payment: &Payment,
     received: Money,
-) -> Result<Option<String>, OpError> {
+) -> Result<Vec<String>, OpError> {
     let (None, Some(account_id)) = (&alert.facts.payer_name, alert.account_id.or(payment.account_id)) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
-    let (exact, by_rule, (ended, _)) = tokio::try_join!(
-        async { Ok(app.store.open_payments_of_others(account_id, received, payment.business_id).await?) },
-        async { Ok(app.store.open_payments_by_rule(account_id, received, BY_RULE_MAX).await?) },
+    let (exact, by_rule, (ended, is_cut)) = tokio::try_join!(
+        async { Ok(app.store.open_payments(account_id, received, ASKING_MAX).await?) },
+        async { Ok(app.store.open_payments_by_rule(account_id, received, ASKING_MAX).await?) },
         ended_lately(app, alert, account_id, ((received, received), received))
     )?;
+    let not_all = is_cut || exact.len() >= ASKING_MAX || by_rule.len() >= ASKING_MAX;
     let own = Beneficiary::of(payment);
     let is_rival = |other: &&Payment| {
         Beneficiary::of(other) != own
             && AmountFit::of(other, received).approves()
             && is_timely(other, interval(alert), alert.first_seen)
     };
-    let mut all = exact.iter().chain(&by_rule).chain(&ended);
-    Ok(all.find(is_rival).map(|other| {
-        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-        format!("the alert shows no payer, and {theirs} asks for what was received as well")
-    }))
+    let rivals = exact.iter().chain(&by_rule).chain(&ended).filter(is_rival).cloned().collect();
+    let in_words = |other: OtherMeant| match other {
+        OtherMeant::Payment(other) => {
+            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+            format!("the alert shows no payer, and {theirs} asks for what was received as well")
+        }
+        OtherMeant::NotAllChecked => {
+            "the alert shows no payer, and not all payments that ask for what was received were checked"
+                .to_owned()
+        }
+    };
+    Ok(OtherMeant::one_of_each(rivals, not_all).into_iter().map(in_words).collect())
 }
 
 /// Several accounts of ours may be the one that the money came to.
@@ -147,9 +162,9 @@ pub async fn fits_elsewhere(
     payment: &Payment,
     accounts: &[ReceivingAccount],
     received: Money,
-) -> Result<Option<String>, OpError> {
+) -> Result<Vec<String>, OpError> {
     if alert.account_id.is_some() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let shown = alert.facts.account_number.as_deref().filter(|shown| shows_digits(shown));
     let may_be_meant = |account: &&ReceivingAccount| {
@@ -162,7 +177,7 @@ pub async fn fits_elsewhere(
     };
     let others: Vec<&ReceivingAccount> = accounts.iter().filter(may_be_meant).collect();
     if others.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let since = alert.first_seen - MADE_WITHIN;
     let beside = on_all_but(app, alert, (payment.account_id, payment.mode), received, since).await?;
@@ -172,9 +187,13 @@ pub async fn fits_elsewhere(
     let folded = payer.map(Folded::new);
     let is_like =
         |name: &str| folded.as_ref().is_none_or(|payer| name::is_like(&Folded::new(name), payer, &cut));
+    let mut not_all = beside.may_be_more && payer.is_some() || others.len() > ACCOUNTS_MAX;
     for account in others.iter().take(ACCOUNTS_MAX) {
-        let price = (account.id, received, payment.business_id);
-        add_unknown(&mut payments, of_others(app, price, is_like).await?);
+        let price = (account.id, received, Own::of(payment));
+        let asking = of_others(app, price, is_like).await?;
+        add_unknown(&mut payments, asking.payments);
+        // Of a name the index finds them all.
+        not_all |= payer.is_none() && asking.may_be_more;
         // As they asked before.
         add_unknown(&mut payments, asked_before(app, alert, account.id, received).await?.before);
     }
@@ -189,16 +208,21 @@ pub async fn fits_elsewhere(
             && may_be_named_so
             && !says_nothing(&expected, folded.as_ref(), &cut)
     };
-    if let Some(other) = payments.iter().find(is_rival) {
-        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-        let whose = if payer.is_some() { ", from a payer of such a name" } else { "" };
-        return Ok(Some(format!(
-            "the alert does not settle its account, and {theirs} on another account that may be meant asks for what \
-             was received{whose}"
-        )));
-    }
-    let not_all = "the alert does not settle its account, and not all payments of this amount on the others that may \
-                   be meant were checked";
-    let may_be_more = beside.may_be_more && payer.is_some() || others.len() > ACCOUNTS_MAX;
-    Ok(may_be_more.then(|| not_all.to_owned()))
+    let rivals: Vec<Payment> = payments.iter().filter(is_rival).cloned().collect();
+    let in_words = |other: OtherMeant| match other {
+        OtherMeant::Payment(other) => {
+            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+            let whose = if payer.is_some() { ", from a payer of such a name" } else { "" };
+            format!(
+                "the alert does not settle its account, and {theirs} on another account that may be meant asks for \
+                 what was received{whose}"
+            )
+        }
+        OtherMeant::NotAllChecked => {
+            "the alert does not settle its account, and not all payments of this amount on \
+                                      the others that may be meant were checked"
+                .to_owned()
+        }
+    };
+    Ok(OtherMeant::one_of_each(rivals, not_all).into_iter().map(in_words).collect())
 }

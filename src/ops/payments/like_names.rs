@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::store::Step;
 use crate::store::tables::payment_names::{self, Named};
-use crate::store::tables::payments;
+use crate::store::tables::payments::{self, Own};
 
 /// Payments of like names read at once when an account is chosen, whatever their amount. When there are more,
 /// those of about the amount are read by themselves.
@@ -127,24 +127,32 @@ pub async fn colliding_by_rule(
     account_id: i64,
 ) -> Result<Vec<Payment>, OpError> {
     let can_win = may_match(payer);
-    let price = (account_id, payment.amount, payment.business_id);
-    let mut found = of_others(app, price, |name| collide(payer, can_win, name)).await?;
+    let price = (account_id, payment.amount, Own::of(payment));
+    let mut found = of_others(app, price, |name| collide(payer, can_win, name)).await?.payments;
     // Some whose time is over wait for the sweep.
     found
         .retain(|other| other.id != payment.id && other.approvable_until > payment.created_at.min(app.now()));
     Ok(found)
 }
 
-/// Open payments on an account, of exactly an amount, that are not the business's own and whose payer's name passes.
-/// So many are read that no index of names is trusted alone, and so few that a price may be anybody's.
+/// Payments of other beneficiaries, and whether there may be more of them.
+pub struct Others {
+    pub payments: Vec<Payment>,
+    pub may_be_more: bool,
+}
+
+/// Open payments on an account, of exactly an amount, that may be another beneficiary's and whose payer's name passes.
+/// So many are read that no index of names is trusted alone, and so few that a price may be anybody's: whether there may be more
+/// is for a person alone.
 pub async fn of_others(
     app: &App,
-    (account_id, amount, business_id): (i64, Money, i64),
+    (account_id, amount, own): (i64, Money, Own),
     passes: impl Fn(&str) -> bool,
-) -> Result<Vec<Payment>, OpError> {
-    let names = app.store.open_names_of_others(account_id, amount, business_id, OTHERS_READ).await?;
+) -> Result<Others, OpError> {
+    let names = app.store.open_names_of_others(account_id, amount, own, OTHERS_READ).await?;
+    let may_be_more = names.len() >= OTHERS_READ;
     let ids: Vec<i64> = names.into_iter().filter(|(_, name)| passes(name)).map(|(id, _)| id).collect();
-    Ok(app.store.payments_by_ids(&ids).await?)
+    Ok(Others { payments: app.store.payments_by_ids(&ids).await?, may_be_more })
 }
 
 /// Amounts of payments that may be approved by an amount that approves this one, for charges of up to a tenth of

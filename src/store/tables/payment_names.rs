@@ -11,7 +11,7 @@ use crate::domain::money::Money;
 use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::engine::sql::{Sql, statements};
-use crate::store::tables::payments::{decode, select};
+use crate::store::tables::payments::{Own, decode, select};
 use crate::store::{Row, Step, Store, StoreError, Value};
 
 /// Rows are kept this long after the end of the payment's late window: what suggestions look back.
@@ -23,6 +23,8 @@ const FORGOTTEN_MAX: i64 = 5_000;
 const KEYS_FEW: usize = 16;
 const KEYS_MANY: usize = 32;
 const IDS: usize = 32;
+/// No wallet has this id, and 0 stands for payments without one.
+const NO_WALLET: i64 = -1;
 
 macro_rules! keys_few {
     () => {
@@ -104,11 +106,17 @@ statements! {
     }
     NAMES_OF_OTHERS: query {
         "select * from (select id, payer_name from payments where status = 'pending' and account_id = $1 \
-           and amount_kobo = $2 and business_id < $3 order by business_id desc, id desc limit $4) as below union all \
+           and amount_kobo = $2 and business_id < $3 and coalesce(wallet_id, 0) <> $5 \
+           order by business_id desc, id desc limit $4) as below union all \
          select * from (select id, payer_name from payments where status = 'pending' and account_id = $1 \
-           and amount_kobo = $2 and business_id > $3 order by business_id, id limit $4) as above union all \
+           and amount_kobo = $2 and business_id > $3 and coalesce(wallet_id, 0) <> $5 \
+           order by business_id, id limit $4) as above union all \
          select * from (select id, payer_name from payments where status = 'pending' and kind = 'topup' \
-           and account_id + 0 = $1 and amount_kobo = $2 and business_id = $3 limit $4) as topups"
+           and account_id + 0 = $1 and amount_kobo = $2 and business_id = $3 and coalesce(wallet_id, 0) <> $5 \
+           limit $4) as topups union all \
+         select * from (select id, payer_name from payments where status = 'pending' and account_id = $1 \
+           and amount_kobo = $2 and business_id = $3 and kind <> 'topup' and cast($5 as bigint) <> -1 \
+           order by id desc limit $4) as orders"
     }
     UNKEYED: query { select!(" where status = 'pending' and name_keys <> amount_kobo order by id limit $1") }
     KEYED: query { "update payments set name_keys = amount_kobo where id = $1 and version = $2 and name_keys <> amount_kobo" }
@@ -260,16 +268,17 @@ impl Store {
         Ok(found)
     }
 
-    /// Ids and payers' names of open payments of exactly this amount on the account that are not the business's own,
-    /// top-ups included: so many of each, of the businesses beside it.
+    /// Ids and payers' names of open payments of exactly this amount on the account that may be another beneficiary's: so
+    /// many of the businesses before and after the own one, of top-ups, and of that business itself.
     pub async fn open_names_of_others(
         &self,
         account_id: i64,
         amount: Money,
-        business_id: i64,
+        own: Own,
         limit: usize,
     ) -> Result<Vec<(i64, String)>, StoreError> {
-        let params = vec![account_id.into(), amount.into(), business_id.into(), (limit as i64).into()];
+        let mut params = vec![account_id.into(), amount.into(), own.business_id.into()];
+        params.extend([(limit as i64).into(), own.wallet_id.unwrap_or(NO_WALLET).into()]);
         let rows = self.read(&NAMES_OF_OTHERS, params).await?;
         let name = |row: Row| {
             let mut r = row.reader("payments");

@@ -105,6 +105,24 @@ statements! {
     }
 }
 
+/// Whose payments are no others', where those of other beneficiaries are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    pub business_id: i64,
+    /// Of a top-up: its own is this wallet alone, to which the business's payments are as foreign as anybody's.
+    pub wallet_id: Option<i64>,
+}
+
+impl Own {
+    /// Everybody's are others'.
+    pub const NOBODYS: Own = Own { business_id: 0, wallet_id: None };
+
+    pub fn of(payment: &Payment) -> Own {
+        let wallet_id = payment.wallet_id.filter(|_| payment.kind == Kind::Topup);
+        Own { business_id: payment.business_id, wallet_id }
+    }
+}
+
 pub(in crate::store) fn decode(row: Row) -> Result<Payment, StoreError> {
     decode_from(&mut row.reader("payments"))
 }

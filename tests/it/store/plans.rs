@@ -17,6 +17,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("OPEN_OF_OTHERS", "payments_open_exact (account_id=? AND amount_kobo=? AND business_id<?)"),
     ("OPEN_OF_OTHERS", "payments_open_exact (account_id=? AND amount_kobo=? AND business_id>?)"),
     ("OPEN_OF_OTHERS", "payments_open_topups (<expr>=? AND amount_kobo=? AND business_id=?)"),
+    ("NAMES_OF_OTHERS", "payments_open_exact (account_id=? AND amount_kobo=? AND business_id=?)"),
     ("NAMES_OF_OTHERS", "payments_open_exact (account_id=? AND amount_kobo=? AND business_id<?)"),
     ("NAMES_OF_OTHERS", "payments_open_exact (account_id=? AND amount_kobo=? AND business_id>?)"),
     ("NAMES_OF_OTHERS", "payments_open_topups (<expr>=? AND amount_kobo=? AND business_id=?)"),

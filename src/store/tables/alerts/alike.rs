@@ -148,6 +148,14 @@ statements! {
          and direction = 'credit' and payment_id is not null and (account_id + 0 = $3 or account_id is null and exists \
          (select 1 from payments p where p.id = alerts.payment_id and p.account_id + 0 = $3)) limit $4"
     }
+    PAID_BY_UNTIL: query {
+        "select payment_id from (select a.account_id, (select s.payment_id from settlements s where s.alert_id = a.id \
+         and s.reversed_at is not null and (s.undoing_alert_id is not null or a.linked_alert_id is not null) order by s.id desc limit 1) as payment_id \
+         from alerts a where coalesce(a.payer_key, a.payer_name) in ($1, $2) and a.payer_name is not null \
+         and a.direction = 'credit' and a.payment_id is null and (a.account_id + 0 = $3 or a.account_id is null)) as undone \
+         where payment_id is not null and (account_id is not null or exists \
+         (select 1 from payments p where p.id = undone.payment_id and p.account_id + 0 = $3)) limit $4"
+    }
     COPIES_OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
                  and amount_kobo = $3 and direction = 'credit' and status = 'duplicate' order by first_seen_at limit $4")
@@ -263,7 +271,8 @@ impl Store {
         self.read(&ALL_BY_SESSION, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Payments that transfers of a payer, with the words of this name, paid on an account; whichever, where there are more.
+    /// Payments that transfers of a payer, with the words of this name, paid on an account, those included that the bank took
+    /// back later; whichever, where there are more.
     pub async fn payments_paid_by(
         &self,
         payer_name: &str,
@@ -272,7 +281,9 @@ impl Store {
     ) -> Result<Vec<i64>, StoreError> {
         let params =
             vec![words_key(payer_name).into(), payer_name.into(), account_id.into(), (limit as i64).into()];
-        self.read(&PAID_BY, params).await?.into_iter().map(|row| row.single_int("alerts")).collect()
+        let (paid, until) =
+            tokio::try_join!(self.read(&PAID_BY, params.clone()), self.read(&PAID_BY_UNTIL, params))?;
+        paid.into_iter().chain(until).take(limit).map(|row| row.single_int("alerts")).collect()
     }
 
     /// Copies of credits of a payer and an amount; oldest first.
