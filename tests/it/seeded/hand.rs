@@ -12,10 +12,10 @@ const REFUSED: u64 = 20;
 const UNANSWERED: u64 = 20;
 const DYING: u64 = 8;
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Hand(Mutex<State>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     dice: u64,
     /// Whose calls come now.
@@ -24,6 +24,8 @@ struct State {
     waiting: Vec<(usize, oneshot::Sender<()>)>,
     /// Calls that the store has and did not answer yet.
     under_way: usize,
+    /// What whoever's turn it is draws are pauses.
+    draws_pauses: bool,
     /// Whoever's turn it is pauses, for no time.
     is_pausing: bool,
     /// Nothing is held and nothing goes wrong.
@@ -125,9 +127,11 @@ impl Hand {
         turn
     }
 
-    /// Whose turn it is asked how long to pause.
-    pub fn pauses(&self) {
-        self.state().is_pausing = true;
+    /// Whose turn it is draws a number: whether it is how long to pause.
+    pub fn pauses(&self) -> bool {
+        let mut state = self.state();
+        state.is_pausing = state.draws_pauses;
+        state.draws_pauses
     }
 
     pub fn is_pausing(&self) -> bool {
@@ -145,9 +149,9 @@ impl Hand {
     }
 
     /// It is this task's turn: its calls go on.
-    pub fn turn(&self, task: usize) {
+    pub fn turn(&self, task: usize, draws_pauses: bool) {
         let mut state = self.state();
-        (state.current, state.is_pausing) = (task, false);
+        (state.current, state.is_pausing, state.draws_pauses) = (task, false, draws_pauses);
         state.note(task as u64);
         let (own, others) = std::mem::take(&mut state.waiting).into_iter().partition(|(of, _)| *of == task);
         state.waiting = others;
