@@ -29,7 +29,7 @@ pub use fit::{
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 use rivals::meant_for_another;
-pub use rivals::{OTHERS_TOLD, first_of_each, of_another_in_words};
+pub use rivals::{OTHERS_KNOWN, OTHERS_TOLD, first_of_each, of_another_in_words};
 
 /// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;

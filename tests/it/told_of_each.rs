@@ -216,6 +216,48 @@ on_both! {
         }
     }
 
+    async fn a_correction_upwards_hides_no_earlier_amount(db: TestDatabase) {
+        let (t, taker) = world(db).await;
+        let victim = t.merchant("bolu.example").await;
+        let bait = t.create(&taker, 8_100, PAYER).await;
+        t.account(OTHER).await;
+        let mine = t.create(&victim, 8_100, PAYER).await;
+        t.advance(Span::minutes(1));
+        assert!(matches!(correct(&t, &victim, &mine, 8_300).await, Corrected::Payment(_)));
+        t.advance(LATER);
+        let mail = Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+        let outcome = t.ingest(&without_account(&mail.text())).await;
+        tell_of(&obstacles(&t, &outcome, &bait).await, &mine);
+    }
+
+    async fn where_no_payer_is_named_what_was_asked_for_before_a_correction_is_told(db: TestDatabase) {
+        let (t, taker) = world(db).await;
+        let victim = t.merchant("bolu.example").await;
+        let order = t.create(&victim, 8_100, "Uche Obi").await;
+        let bait = t.create(&taker, 8_100, "Sani Lawal").await;
+        t.advance(Span::minutes(1));
+        assert!(matches!(correct(&t, &victim, &order, 8_300).await, Corrected::Payment(_)));
+        tell_of(&obstacles(&t, &of_nobody(&t, 8_100).await, &bait).await, &order);
+    }
+
+    async fn five_wallets_of_a_shop_hide_no_sixth_beneficiary(db: TestDatabase) {
+        let w = World::start(TestDatabase::migrated(db.engine()).await).await;
+        let t = &w.t;
+        t.account(ACCOUNT).await;
+        let taker = t.merchant("bolu.example").await;
+        let victim = t.merchant("kudi.example").await;
+        let bait = t.create(&taker, 8_000, "Halima Danladi").await;
+        let mine = t.create(&victim, 8_010, "Halima Garba").await;
+        for n in 0..6 {
+            topup(&w, &format!("0805987654{n}"), 8_001 + n, "Halima Garba Okoro").await;
+        }
+        let outcome = came(t, 8_000, "HALIMA GARBA DANLADI").await;
+        assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+        let mut told = obstacles(t, &outcome, &bait).await;
+        told.push(outcome.reason);
+        tell_of(&told, &mine);
+    }
+
     async fn of_several_who_may_be_meant_none_hides_another(db: TestDatabase) {
         let (t, taker) = world(db).await;
         let victim = t.merchant("bolu.example").await;

@@ -3,8 +3,10 @@
 
 use super::{AmountFit, Beneficiary, Considered, Decision, NameVerdict, Status};
 
-/// Beneficiaries beside the own one of whom a person is told.
+/// Beneficiaries beside the own one of whom a person is told, and of whom it is known what they ask for: what a reason tells
+/// already is taken off before the others are told.
 pub const OTHERS_TOLD: usize = 5;
+pub const OTHERS_KNOWN: usize = 50;
 
 impl Considered {
     /// Leaves nothing to ask of name and amount, and the time fits it.
@@ -55,10 +57,10 @@ impl Decision {
 
 /// The likeliest payments that may speak against an approval by a person, however many others there are.
 pub(super) fn of(considered: &[Considered]) -> Vec<Considered> {
-    // Whoever is asked about, the others are not his: one of them may be the own.
+    // Whoever is asked about, the others are not his.
     let each = |passes: fn(&Considered) -> bool| {
         let passing = considered.iter().filter(|c| passes(c)).cloned();
-        first_of_each(passing, |c| c.beneficiary, OTHERS_TOLD + 1)
+        first_of_each(passing, |c| c.beneficiary, OTHERS_KNOWN)
     };
     let mut rivals = each(Considered::may_be_the_one);
     rivals.extend(each(Considered::is_near));

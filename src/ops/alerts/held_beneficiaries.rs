@@ -54,8 +54,7 @@ pub(super) async fn hold_beneficiaries(
 }
 
 /// The alarm at each of the credits, newest first, unless they are of more beneficiaries than that. Wallets cost nothing:
-/// those that one business has topped up are as one. But each is held by itself, and where there are many of them none is: the newest
-/// would be honest customers', and whoever had his money taken back not among them.
+/// those that one business has topped up are as one. But each is held by itself, of very many the newest.
 async fn hold_few(
     app: &App,
     credits: &[&AlertRow],
@@ -81,19 +80,24 @@ async fn hold_few(
 }
 
 /// Of the credits through one business, newest first, those that bear the alarm: so many of its own, and as many of its wallets
-/// together, but of each at least one, or of none.
+/// together, but of each of the newest wallets at least one.
 fn alarmed_of(credits: &[(Beneficiary, i64)], wallets_most: usize) -> Vec<i64> {
     let is_wallet = |whose: &Beneficiary| matches!(whose, Beneficiary::Wallet(_));
-    let wallets: HashSet<&Beneficiary> =
-        credits.iter().map(|(whose, _)| whose).filter(|whose| is_wallet(whose)).collect();
-    let of_a_wallet = match wallets.len() {
-        many if many > wallets_most => 0,
-        few => (ALARMED_MAX / few.max(1)).max(1),
-    };
+    let mut wallets: HashSet<&Beneficiary> = HashSet::new();
+    for (whose, _) in credits.iter().filter(|(whose, _)| is_wallet(whose)) {
+        if wallets.len() < wallets_most {
+            wallets.insert(whose);
+        }
+    }
+    let of_a_wallet = (ALARMED_MAX / wallets.len().max(1)).max(1);
     let mut borne: HashMap<Beneficiary, usize> = HashMap::new();
     let mut alarmed = Vec::new();
     for (whose, credit) in credits {
-        let most = if is_wallet(whose) { of_a_wallet } else { ALARMED_MAX };
+        let most = match is_wallet(whose) {
+            true if wallets.contains(whose) => of_a_wallet,
+            true => 0,
+            false => ALARMED_MAX,
+        };
         let borne = borne.entry(*whose).or_default();
         if *borne < most {
             *borne += 1;
@@ -136,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_wallet_bears_the_alarm_or_none_does() {
+    fn every_wallet_bears_the_alarm_of_very_many_the_newest() {
         let through = |wallets: i64, each: i64| {
             let credits: Vec<(Beneficiary, i64)> =
                 (0..wallets * each).map(|n| (Beneficiary::Wallet(n % wallets), n)).collect();
@@ -145,11 +149,11 @@ mod tests {
         assert_eq!(through(1, 30), ALARMED_MAX);
         assert_eq!(through(7, 4), 14);
         assert_eq!(through(20, 2), 20);
-        assert_eq!(through(21, 1), 0);
+        assert_eq!(through(21, 2), 20);
         let named: Vec<(Beneficiary, i64)> = (0..60).map(|n| (Beneficiary::Wallet(n), n)).collect();
         assert_eq!(alarmed_of(&named, WALLETS_NAMED_MAX).len(), 60);
         let mut of_shop: Vec<(Beneficiary, i64)> = (0..21).map(|n| (Beneficiary::Wallet(n), n)).collect();
         of_shop.extend((0..25).map(|n| (Beneficiary::Business(1), 100 + n)));
-        assert_eq!(alarmed_of(&of_shop, WALLETS_MAX), (100..120).collect::<Vec<i64>>());
+        assert_eq!(alarmed_of(&of_shop, WALLETS_MAX), (0..20).chain(100..120).collect::<Vec<i64>>());
     }
 }

@@ -5,12 +5,14 @@
 //! by itself: the account that money came to is half of what tells whose it is. One whose beneficiary this payer has paid on that account
 //! before makes a person decide ([`asked_by_whom_he_knows`]).
 
-use super::may_be_meant::{asked_before, ended_lately};
+use std::cmp::Reverse;
+
+use super::may_be_meant::{SUGGEST_WITHIN, asked_before};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, OTHERS_TOLD, WhichAccount, first_of_each, has_ended_lately, is_timely,
+    AmountFit, Beneficiary, OTHERS_KNOWN, WhichAccount, first_of_each, has_ended_lately, is_timely,
     similar_amounts,
 };
 use crate::domain::merchant::Mode;
@@ -30,9 +32,11 @@ const EXACT_MAX: usize = 500;
 const BY_RULE_MAX: usize = 50;
 /// Transfers of one payer on an account that are looked at.
 const BEFORE_MAX: usize = 500;
-/// Other accounts whose payments are read whatever their names, and open payments of each.
+/// Other accounts that are looked at one by one; businesses whose payments are read there whatever their names; and payments of
+/// each.
 const ACCOUNTS_MAX: usize = 50;
-const ON_EACH_MAX: usize = 2_000;
+const SHOPS_MAX: usize = 5;
+const ON_EACH_MAX: usize = 500;
 
 /// Payments that were found, and whether there may be more of them.
 pub struct Beside {
@@ -93,7 +97,7 @@ pub enum OtherMeant {
 impl OtherMeant {
     /// One payment of each beneficiary, so that nobody's hides another's; of very many the first ones.
     pub fn one_of_each(payments: Vec<Payment>, not_all: bool) -> Vec<OtherMeant> {
-        let each = first_of_each(payments, Beneficiary::of, OTHERS_TOLD).into_iter();
+        let each = first_of_each(payments, Beneficiary::of, OTHERS_KNOWN).into_iter();
         let each = each.map(|payment| OtherMeant::Payment(Box::new(payment)));
         each.chain(not_all.then_some(OtherMeant::NotAllChecked)).collect()
     }
@@ -133,7 +137,12 @@ pub async fn asked_by_whom_he_knows(
         })
     };
     let (low, high) = similar_amounts(received);
-    let asked = on_others_of_his_name(app, alert, account, (&payer, received)).await?;
+    // Whose payments are looked at by whatever name.
+    let mut theirs: Vec<i64> = before.iter().map(|before| before.business_id).collect();
+    theirs.sort_unstable();
+    theirs.dedup();
+    let theirs = (!may_be_anybody).then_some(theirs.as_slice());
+    let asked = on_others_of_his_name(app, alert, (account, theirs), (&payer, received)).await?;
     let may_be_meant = |other: &Payment| {
         (other.status == Status::Pending || has_ended_lately(other, interval(alert), alert.first_seen))
             && is_timely(other, interval(alert), alert.first_seen)
@@ -143,18 +152,17 @@ pub async fn asked_by_whom_he_knows(
     };
     let others: Vec<Payment> = asked.payments.into_iter().filter(may_be_meant).collect();
     let known: Vec<Payment> = others.iter().filter(|other| is_known(other)).cloned().collect();
-    let is_unclear = asked.may_be_more || may_be_anybody && !others.is_empty();
-    let not_all = known.is_empty() && is_unclear;
+    let not_all = asked.may_be_more || may_be_anybody && known.is_empty() && !others.is_empty();
     Ok(OtherMeant::one_of_each(known, not_all))
 }
 
 /// Payments of about the amount on all accounts of the mode but this one that may bear the payer's name: by the index of names, and as
 /// they asked before they were corrected. Where his name cannot be looked for whole, because it has an initial or the bank
-/// cut it, all of about the amount.
+/// cut it, those businesses' payments of about the amount under whatever name; of nobody in particular these are too many.
 async fn on_others_of_his_name(
     app: &App,
     alert: &AlertRow,
-    account: &ReceivingAccount,
+    (account, theirs): (&ReceivingAccount, Option<&[i64]>),
     (payer, received): (&Folded, Money),
 ) -> Result<Beside, OpError> {
     let sought = sought_keys(payer, Likeness::NotDifferent);
@@ -162,21 +170,26 @@ async fn on_others_of_his_name(
     let by_name = app.store.payments_elsewhere(&all_but(account, &sought, similar, Ended::All)).await?;
     let (mut payments, mut may_be_more) = (by_name.payments, by_name.may_be_more);
     let is_hard = sought.is_incomplete || sought.may_share_one_word || alert.facts.payer_name_cut;
+    let may_be_theirs = |one: &&ReceivingAccount| {
+        let is_theirs = |owner: i64| theirs.is_none_or(|theirs| theirs.contains(&owner));
+        one.id != account.id
+            && one.mode == account.mode
+            && !one.is_spent_unused
+            && one.business_id.is_none_or(is_theirs)
+    };
     let accounts = app.directory.accounts().await?;
-    let others: Vec<&ReceivingAccount> =
-        accounts.iter().filter(|one| one.id != account.id && one.mode == account.mode).collect();
-    may_be_more |= is_hard && others.len() > ACCOUNTS_MAX;
+    let mut others: Vec<&ReceivingAccount> = accounts.iter().filter(may_be_theirs).collect();
+    others.sort_by_key(|one| Reverse(one.id));
+    may_be_more |= is_hard && (others.len() > ACCOUNTS_MAX || theirs.is_none_or(|all| all.len() > SHOPS_MAX));
     for other in others.into_iter().take(ACCOUNTS_MAX) {
         let asked = asked_before(app, alert, other.id, received).await?;
         may_be_more |= asked.may_be_more;
         payments.extend(asked.before);
-        if is_hard {
-            let (open, (ended, is_cut)) = tokio::try_join!(
-                async { Ok(app.store.open_payments_between(other.id, similar, ON_EACH_MAX).await?) },
-                ended_lately(app, alert, other.id, (similar, received))
-            )?;
-            may_be_more |= open.len() >= ON_EACH_MAX || is_cut;
-            payments.extend(open.into_iter().chain(ended));
+        for business_id in theirs.unwrap_or_default().iter().take(if is_hard { SHOPS_MAX } else { 0 }) {
+            let most = (ON_EACH_MAX, alert.first_seen - SUGGEST_WITHIN);
+            let of_shop = app.store.payments_of_about((other.id, *business_id), similar, most).await?;
+            may_be_more |= of_shop.len() >= ON_EACH_MAX;
+            payments.extend(of_shop);
         }
     }
     Ok(Beside { payments, may_be_more })

@@ -99,7 +99,7 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     }
     let mut settled: Vec<&AlertRow> = others.iter().filter(|credit| is_paid(credit)).collect();
     // Whom it names before whoever else may have written the name.
-    settled.sort_by_key(|credit| !names_the_payer(undoing, credit));
+    settled.sort_by_cached_key(|credit| !names_the_payer(undoing, credit));
     let settled: Vec<i64> = settled.into_iter().map(|credit| credit.id).collect();
     if !settled.is_empty() {
         tracing::error!(

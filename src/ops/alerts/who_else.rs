@@ -5,7 +5,7 @@
 use super::may_be_meant::{asked_before, ended_lately};
 use super::named_besides::named_besides;
 use super::other_accounts::{OtherMeant, asked_by_whom_he_knows, on_all_but, shows_digits};
-use super::weigh::{asked_by_known, names_another, weigh};
+use super::weigh::{asked_by_known, likeliest, names_another, weigh};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
@@ -42,7 +42,7 @@ pub async fn untold_meanings(
     let known = asked_by_whom_he_knows(app, alert, account, payment, received).await?;
     let told = named.iter().map(|other| names_another(other, payment));
     let all = told.chain(known.iter().map(asked_by_known));
-    Ok(all.filter(|told| !alert.reason.contains(told)).collect())
+    Ok(all.filter(|told| !alert.reason.contains(told)).take(OTHERS_TOLD).collect())
 }
 
 /// The payment fits only nearly or has ended, and another beneficiary's fits; or the time does not fit it, and fits
@@ -93,7 +93,7 @@ pub async fn fits_another(
     });
     let each = first_of_each(fitting.chain(near), |(whose, _)| *whose, OTHERS_TOLD);
     let mut why: Vec<String> = each.into_iter().map(|(_, told)| told).collect();
-    if why.is_empty() && weighed.is_incomplete {
+    if weighed.is_incomplete {
         let not_all = "too many others have the amount or a similar name: not all were checked";
         why.push(format!("{this}, and {not_all}"));
     }
@@ -116,15 +116,17 @@ pub async fn asks_for_the_same(
         async { Ok(app.store.open_payments_by_rule(account_id, received, ASKING_MAX).await?) },
         ended_lately(app, alert, account_id, ((received, received), received))
     )?;
-    let not_all = is_cut || exact.len() >= ASKING_MAX || by_rule.len() >= ASKING_MAX;
+    let asked = asked_before(app, alert, account_id, received).await?;
+    let not_all = is_cut || asked.may_be_more || exact.len() >= ASKING_MAX || by_rule.len() >= ASKING_MAX;
     let own = Beneficiary::of(payment);
     let is_rival = |other: &&Payment| {
         Beneficiary::of(other) != own
             && AmountFit::of(other, received).approves()
             && is_timely(other, interval(alert), alert.first_seen)
     };
-    let rivals = exact.iter().chain(&by_rule).chain(&ended).filter(is_rival).cloned().collect();
-    let in_words = |other: OtherMeant| match other {
+    let all = exact.iter().chain(&by_rule).chain(&ended).chain(&asked.before);
+    let rivals = all.filter(is_rival).cloned().collect();
+    let in_words = |other: &OtherMeant| match other {
         OtherMeant::Payment(other) => {
             let theirs = of_another_in_words(&other.transaction_id, other.business_id);
             format!("the alert shows no payer, and {theirs} asks for what was received as well")
@@ -134,7 +136,7 @@ pub async fn asks_for_the_same(
                 .to_owned()
         }
     };
-    Ok(OtherMeant::one_of_each(rivals, not_all).into_iter().map(in_words).collect())
+    Ok(likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
 }
 
 /// Several accounts of ours may be the one that the money came to.
@@ -192,10 +194,12 @@ pub async fn fits_elsewhere(
         let price = (account.id, received, Own::of(payment));
         let asking = of_others(app, price, is_like).await?;
         add_unknown(&mut payments, asking.payments);
-        // Of a name the index finds them all.
-        not_all |= payer.is_none() && asking.may_be_more;
-        // As they asked before.
-        add_unknown(&mut payments, asked_before(app, alert, account.id, received).await?.before);
+        // A name that is shown whole the index finds.
+        not_all |= (payer.is_none() || alert.facts.payer_name_cut) && asking.may_be_more;
+        // As they asked before, beside what they ask now.
+        let asked = asked_before(app, alert, account.id, received).await?;
+        not_all |= asked.may_be_more;
+        payments.extend(asked.before);
     }
     let (own, time) = (Beneficiary::of(payment), interval(alert));
     let is_rival = |other: &&Payment| {
@@ -209,7 +213,7 @@ pub async fn fits_elsewhere(
             && !says_nothing(&expected, folded.as_ref(), &cut)
     };
     let rivals: Vec<Payment> = payments.iter().filter(is_rival).cloned().collect();
-    let in_words = |other: OtherMeant| match other {
+    let in_words = |other: &OtherMeant| match other {
         OtherMeant::Payment(other) => {
             let theirs = of_another_in_words(&other.transaction_id, other.business_id);
             let whose = if payer.is_some() { ", from a payer of such a name" } else { "" };
@@ -224,5 +228,5 @@ pub async fn fits_elsewhere(
                 .to_owned()
         }
     };
-    Ok(OtherMeant::one_of_each(rivals, not_all).into_iter().map(in_words).collect())
+    Ok(likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
 }

@@ -53,6 +53,14 @@ statements! {
     OPEN_BETWEEN: query {
         select!(" where status = 'pending' and account_id = $1 and amount_kobo between $2 and $3 limit $4")
     }
+    OF_ABOUT: query {
+        concat!(
+            "select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo between $3 and $4 \
+                and business_id = $2 limit $5"), ") as asking union all \
+             select * from (", select!(" where (status = 'rejected' or reversed_at is not null) and account_id = $1 \
+                and approvable_until_at >= $6 and business_id + 0 = $2 and amount_kobo between $3 and $4 limit $5"), ") as ended"
+        )
+    }
     OPEN_BY_RULE: query {
         select!(" where status = 'pending' and rule_low_kobo is not null and account_id + 0 = $1 \
                  and rule_low_kobo between cast($2 as bigint) - 200 and cast($2 as bigint) and rule_high_kobo >= $2 \
@@ -353,6 +361,19 @@ impl Store {
         debug_assert_eq!(RULE_TOLERANCE_KOBO, 100, "the width in OPEN_BY_RULE is twice the tolerance");
         let params: Vec<Value> = vec![account_id.into(), received.into(), (limit as i64).into()];
         self.read(&OPEN_BY_RULE, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Payments of a business on an account, of an amount between two, both included: open ones, and those that were rejected or
+    /// reversed and could be approved after then, as many of each.
+    pub async fn payments_of_about(
+        &self,
+        (account_id, business_id): (i64, i64),
+        amounts: (Money, Money),
+        (limit, approvable_after): (usize, Timestamp),
+    ) -> Result<Vec<Payment>, StoreError> {
+        let mut params = vec![account_id.into(), business_id.into(), amounts.0.into(), amounts.1.into()];
+        params.extend([(limit as i64).into(), approvable_after.into()]);
+        self.read(&OF_ABOUT, params).await?.into_iter().map(decode).collect()
     }
 
     /// Payments whose links are found under a number: those of a token's hash, of which the caller knows the right one.

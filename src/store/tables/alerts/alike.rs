@@ -152,7 +152,8 @@ statements! {
         "select payment_id from (select a.account_id, (select s.payment_id from settlements s where s.alert_id = a.id \
          and s.reversed_at is not null and (s.undoing_alert_id is not null or a.linked_alert_id is not null) order by s.id desc limit 1) as payment_id \
          from alerts a where coalesce(a.payer_key, a.payer_name) in ($1, $2) and a.payer_name is not null \
-         and a.direction = 'credit' and a.payment_id is null and (a.account_id + 0 = $3 or a.account_id is null)) as undone \
+         and a.direction = 'credit' and a.status in ('reversed', 'review', 'unmatched', 'dismissed') \
+         and (a.account_id + 0 = $3 or a.account_id is null) limit 2000) as undone \
          where payment_id is not null and (account_id is not null or exists \
          (select 1 from payments p where p.id = undone.payment_id and p.account_id + 0 = $3)) limit $4"
     }
