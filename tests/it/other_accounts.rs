@@ -213,10 +213,7 @@ on_both! {
             }
             let taken = t.create(&taker, 8_400, PAYER).await;
             t.account(OTHER).await;
-            let mut meant = t.create(&shop, naira, name).await;
-            while meant.account_id == taken.account_id {
-                meant = t.create(&shop, naira, name).await;
-            }
+            let meant = t.create_elsewhere(&shop, naira, name, &taken).await;
             let alert = paid_now(&t).await;
             let expected = if is_asked { AlertStatus::Review } else { AlertStatus::Matched };
             assert_eq!(alert.status, expected, "{name} {naira} {fillers}: {alert:?}");

@@ -88,10 +88,7 @@ on_both! {
             paid_before(&t, &t.create(&shop, 3_000, "Halima Danladi").await, shown).await;
             let taken = t.create(&taker, 8_000, "Halima Danladi").await;
             t.account(OTHER).await;
-            let mut meant = t.create(&shop, 8_000, "Halima Garba").await;
-            while meant.account_id == taken.account_id {
-                meant = t.create(&shop, 8_000, "Halima Garba").await;
-            }
+            let meant = t.create_elsewhere(&shop, 8_000, "Halima Garba", &taken).await;
             names_it(&came(&t, 8_000, shown).await, &meant);
         }
     }
@@ -119,10 +116,7 @@ on_both! {
             paid_before(&t, &t.create(&shop, 3_000, PAYER).await, "HALIMA GARBA").await;
             let taken = t.create(&taker, 8_000, PAYER).await;
             t.account(OTHER).await;
-            let mut meant = t.create(&shop, asked, PAYER).await;
-            while meant.account_id == taken.account_id {
-                meant = t.create(&shop, asked, PAYER).await;
-            }
+            let meant = t.create_elsewhere(&shop, asked, PAYER, &taken).await;
             t.advance(Span::minutes(1));
             assert!(matches!(correct(&t, &shop, &meant, 700).await, Corrected::Payment(_)));
             let alert = came(&t, 8_000, "HALIMA GARBA").await;
@@ -198,10 +192,10 @@ on_both! {
             if !names_an_account {
                 t.account(OTHER).await;
             }
-            let mut order = t.create(&w.shop, 8_000, PAYER).await;
-            while !names_an_account && order.account_id == first.account_id {
-                order = t.create(&w.shop, 8_000, PAYER).await;
-            }
+            let order = match names_an_account {
+                true => t.create(&w.shop, 8_000, PAYER).await,
+                false => t.create_elsewhere(&w.shop, 8_000, PAYER, &first).await,
+            };
             let second = topup(&w, PHONE, 8_000, "Emeka Duru").await;
             let outcome = match names_an_account {
                 true => of_nobody(t, 8_000).await,

@@ -3,9 +3,10 @@
 
 use super::{AmountFit, Beneficiary, Considered, Decision, NameVerdict, Status};
 
-/// Beneficiaries beside the own one of whom a person is told, and of whom it is known what they ask for: what a reason tells
-/// already is taken off before the others are told.
+/// Beneficiaries beside the own one of whom a person is told.
 pub const OTHERS_TOLD: usize = 5;
+/// Beneficiaries of whom it is known what they ask for, the own one among them: what a reason tells already is taken off before
+/// the others are told.
 pub const OTHERS_KNOWN: usize = 50;
 
 impl Considered {

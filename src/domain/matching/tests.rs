@@ -7,6 +7,7 @@ use crate::domain::merchant::Mode;
 use crate::domain::payment::{PayerDetails, TransferRequest};
 use crate::domain::time::Span;
 
+mod each;
 mod ended;
 mod fits;
 mod in_part;

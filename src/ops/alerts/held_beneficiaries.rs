@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::reach::LIKELY_MAX;
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
-use crate::domain::matching::Beneficiary;
+use crate::domain::matching::{Beneficiary, first_of_each};
 use crate::domain::same_transfer::{may_name_the_payer, may_repeat, names_the_payer};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::alerts;
@@ -83,12 +83,8 @@ async fn hold_few(
 /// together, but of each of the newest wallets at least one.
 fn alarmed_of(credits: &[(Beneficiary, i64)], wallets_most: usize) -> Vec<i64> {
     let is_wallet = |whose: &Beneficiary| matches!(whose, Beneficiary::Wallet(_));
-    let mut wallets: HashSet<&Beneficiary> = HashSet::new();
-    for (whose, _) in credits.iter().filter(|(whose, _)| is_wallet(whose)) {
-        if wallets.len() < wallets_most {
-            wallets.insert(whose);
-        }
-    }
+    let of_wallets = credits.iter().map(|(whose, _)| *whose).filter(is_wallet);
+    let wallets = first_of_each(of_wallets, |whose| *whose, wallets_most);
     let of_a_wallet = (ALARMED_MAX / wallets.len().max(1)).max(1);
     let mut borne: HashMap<Beneficiary, usize> = HashMap::new();
     let mut alarmed = Vec::new();

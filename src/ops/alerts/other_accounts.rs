@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, OTHERS_KNOWN, WhichAccount, first_of_each, has_ended_lately, is_timely,
-    similar_amounts,
+    AmountFit, Beneficiary, OTHERS_KNOWN, OTHERS_TOLD, WhichAccount, first_of_each, has_ended_lately,
+    is_timely, similar_amounts,
 };
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
@@ -23,7 +23,7 @@ use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::ops::payments::like_names::add_unknown;
+use crate::ops::payments::like_names::{Beside, add_unknown};
 use crate::store::tables::payment_names::{Elsewhere, Ended, Named};
 
 /// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
@@ -37,12 +37,6 @@ const BEFORE_MAX: usize = 500;
 const ACCOUNTS_MAX: usize = 50;
 const SHOPS_MAX: usize = 5;
 const ON_EACH_MAX: usize = 500;
-
-/// Payments that were found, and whether there may be more of them.
-pub struct Beside {
-    pub payments: Vec<Payment>,
-    pub may_be_more: bool,
-}
 
 /// Payments made since then that a person may still approve, of names like the payer's and about the amount. For
 /// money on an account of one business these are its own payments alone. Test payments and live ones never meet.
@@ -100,6 +94,13 @@ impl OtherMeant {
         let each = first_of_each(payments, Beneficiary::of, OTHERS_KNOWN).into_iter();
         let each = each.map(|payment| OtherMeant::Payment(Box::new(payment)));
         each.chain(not_all.then_some(OtherMeant::NotAllChecked)).collect()
+    }
+
+    /// As many as a person is told of, and that not all were looked at.
+    pub fn likeliest(others: &[OtherMeant]) -> impl Iterator<Item = &OtherMeant> {
+        let is_payment = |other: &&OtherMeant| matches!(other, OtherMeant::Payment(_));
+        let payments = others.iter().filter(is_payment).take(OTHERS_TOLD);
+        payments.chain(others.iter().filter(move |other| !is_payment(other)))
     }
 }
 

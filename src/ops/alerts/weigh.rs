@@ -16,8 +16,8 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, OTHERS_TOLD, ReviewKind,
-    SUGGESTIONS_MAX, Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
+    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind, SUGGESTIONS_MAX,
+    Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
 };
 use crate::domain::name::{NameVerdict, fold};
 use crate::domain::payment::Payment;
@@ -155,12 +155,12 @@ async fn weigh_since(
         }
         let named = named_besides(app, alert, payment, (&account, received), &known.before).await?;
         if !named.is_empty() {
-            of_winner.extend(likeliest(&named).map(|other| names_another(other, payment)));
+            of_winner.extend(OtherMeant::likeliest(&named).map(|other| names_another(other, payment)));
             doubt_kinds.push("names_another");
         }
         let asked = asked_by_whom_he_knows(app, alert, &account, payment, received).await?;
         if !asked.is_empty() {
-            of_winner.extend(likeliest(&asked).map(asked_by_known));
+            of_winner.extend(OtherMeant::likeliest(&asked).map(asked_by_known));
             doubt_kinds.push("asked_elsewhere");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -255,13 +255,6 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
         held: None,
         amount_version,
     })
-}
-
-/// As many as a person is told of, and that not all were looked at.
-pub fn likeliest(others: &[OtherMeant]) -> impl Iterator<Item = &OtherMeant> {
-    let is_payment = |other: &&OtherMeant| matches!(other, OtherMeant::Payment(_));
-    let payments = others.iter().filter(is_payment).take(OTHERS_TOLD);
-    payments.chain(others.iter().filter(move |other| !is_payment(other)))
 }
 
 /// That the payer's words name somebody else's customer.

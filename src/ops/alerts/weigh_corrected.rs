@@ -5,7 +5,7 @@
 //! or the payment was made when the money may have come (`decide`).
 
 use super::may_be_meant::{asked_before, ended_lately};
-use super::other_accounts::{Beside, ever_on_other_accounts};
+use super::other_accounts::ever_on_other_accounts;
 use super::weigh::{Objection, Weighed, weigh, weigh_against};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -19,7 +19,7 @@ use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
-use crate::ops::payments::like_names::{ANY_AMOUNT, Wanted, is_index_unfinished, payments_like};
+use crate::ops::payments::like_names::{ANY_AMOUNT, Beside, Wanted, is_index_unfinished, payments_like};
 
 /// Payments of other beneficiaries still count so long after they ended.
 const OTHERS_WITHIN: Span = Span::days(7);

@@ -5,7 +5,7 @@
 use super::may_be_meant::{asked_before, ended_lately};
 use super::named_besides::named_besides;
 use super::other_accounts::{OtherMeant, asked_by_whom_he_knows, on_all_but, shows_digits};
-use super::weigh::{asked_by_known, likeliest, names_another, weigh};
+use super::weigh::{asked_by_known, names_another, weigh};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
@@ -28,6 +28,11 @@ const MADE_WITHIN: Span = Span::days(30);
 const ASKING_MAX: usize = 2_000;
 /// Other accounts that an alert may mean whose payments are read whatever their names.
 const ACCOUNTS_MAX: usize = 50;
+
+const NOT_ALL_THAT_ASK: &str =
+    "the alert shows no payer, and not all payments that ask for what was received were checked";
+const NOT_ALL_ELSEWHERE: &str = "the alert does not settle its account, and not all payments of this amount on the \
+     others that may be meant were checked";
 
 /// Whom the payer's words name, and who asks elsewhere that he has paid on this account before: another beneficiary's payment that the
 /// reason does not name for which the alert waits.
@@ -111,12 +116,12 @@ pub async fn asks_for_the_same(
     let (None, Some(account_id)) = (&alert.facts.payer_name, alert.account_id.or(payment.account_id)) else {
         return Ok(Vec::new());
     };
-    let (exact, by_rule, (ended, is_cut)) = tokio::try_join!(
+    let (exact, by_rule, (ended, is_cut), asked) = tokio::try_join!(
         async { Ok(app.store.open_payments(account_id, received, ASKING_MAX).await?) },
         async { Ok(app.store.open_payments_by_rule(account_id, received, ASKING_MAX).await?) },
-        ended_lately(app, alert, account_id, ((received, received), received))
+        ended_lately(app, alert, account_id, ((received, received), received)),
+        asked_before(app, alert, account_id, received)
     )?;
-    let asked = asked_before(app, alert, account_id, received).await?;
     let not_all = is_cut || asked.may_be_more || exact.len() >= ASKING_MAX || by_rule.len() >= ASKING_MAX;
     let own = Beneficiary::of(payment);
     let is_rival = |other: &&Payment| {
@@ -126,17 +131,12 @@ pub async fn asks_for_the_same(
     };
     let all = exact.iter().chain(&by_rule).chain(&ended).chain(&asked.before);
     let rivals = all.filter(is_rival).cloned().collect();
-    let in_words = |other: &OtherMeant| match other {
-        OtherMeant::Payment(other) => {
-            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-            format!("the alert shows no payer, and {theirs} asks for what was received as well")
-        }
-        OtherMeant::NotAllChecked => {
-            "the alert shows no payer, and not all payments that ask for what was received were checked"
-                .to_owned()
-        }
+    let in_words = |other: &OtherMeant| {
+        let OtherMeant::Payment(other) = other else { return NOT_ALL_THAT_ASK.to_owned() };
+        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+        format!("the alert shows no payer, and {theirs} asks for what was received as well")
     };
-    Ok(likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
+    Ok(OtherMeant::likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
 }
 
 /// Several accounts of ours may be the one that the money came to.
@@ -213,20 +213,14 @@ pub async fn fits_elsewhere(
             && !says_nothing(&expected, folded.as_ref(), &cut)
     };
     let rivals: Vec<Payment> = payments.iter().filter(is_rival).cloned().collect();
-    let in_words = |other: &OtherMeant| match other {
-        OtherMeant::Payment(other) => {
-            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-            let whose = if payer.is_some() { ", from a payer of such a name" } else { "" };
-            format!(
-                "the alert does not settle its account, and {theirs} on another account that may be meant asks for \
-                 what was received{whose}"
-            )
-        }
-        OtherMeant::NotAllChecked => {
-            "the alert does not settle its account, and not all payments of this amount on \
-                                      the others that may be meant were checked"
-                .to_owned()
-        }
+    let in_words = |other: &OtherMeant| {
+        let OtherMeant::Payment(other) = other else { return NOT_ALL_ELSEWHERE.to_owned() };
+        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+        let whose = if payer.is_some() { ", from a payer of such a name" } else { "" };
+        format!(
+            "the alert does not settle its account, and {theirs} on another account that may be meant asks for \
+             what was received{whose}"
+        )
     };
-    Ok(likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
+    Ok(OtherMeant::likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
 }

@@ -135,8 +135,8 @@ pub async fn colliding_by_rule(
     Ok(found)
 }
 
-/// Payments of other beneficiaries, and whether there may be more of them.
-pub struct Others {
+/// Payments beside the one that is asked about, and whether there may be more of them.
+pub struct Beside {
     pub payments: Vec<Payment>,
     pub may_be_more: bool,
 }
@@ -148,11 +148,11 @@ pub async fn of_others(
     app: &App,
     (account_id, amount, own): (i64, Money, Own),
     passes: impl Fn(&str) -> bool,
-) -> Result<Others, OpError> {
+) -> Result<Beside, OpError> {
     let names = app.store.open_names_of_others(account_id, amount, own, OTHERS_READ).await?;
     let may_be_more = names.len() >= OTHERS_READ;
     let ids: Vec<i64> = names.into_iter().filter(|(_, name)| passes(name)).map(|(id, _)| id).collect();
-    Ok(Others { payments: app.store.payments_by_ids(&ids).await?, may_be_more })
+    Ok(Beside { payments: app.store.payments_by_ids(&ids).await?, may_be_more })
 }
 
 /// Amounts of payments that may be approved by an amount that approves this one, for charges of up to a tenth of

@@ -242,6 +242,23 @@ impl TestApp {
         }
     }
 
+    /// Asked for on another account than that payment is: where several are free, the next one is taken in turn.
+    pub async fn create_elsewhere(
+        &self,
+        merchant: &Merchant,
+        naira: i64,
+        payer: &str,
+        than: &Payment,
+    ) -> Payment {
+        for _ in 0..20 {
+            let payment = self.create(merchant, naira, payer).await;
+            if payment.account_id != than.account_id {
+                return payment;
+            }
+        }
+        panic!("every account that was taken is that of {}", than.transaction_id);
+    }
+
     /// A correction that was allowed before another one of the same moment was there to be seen.
     pub async fn correct_unasked(&self, payment: &Payment, naira: i64) {
         let before = self.payment(payment).await;

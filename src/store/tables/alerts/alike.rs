@@ -144,18 +144,18 @@ statements! {
         concat!("select ", columns!(), " from alerts where session_id = $1 order by first_seen_at limit $2")
     }
     PAID_BY: query {
-        "select payment_id from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
-         and direction = 'credit' and payment_id is not null and (account_id + 0 = $3 or account_id is null and exists \
-         (select 1 from payments p where p.id = alerts.payment_id and p.account_id + 0 = $3)) limit $4"
-    }
-    PAID_BY_UNTIL: query {
-        "select payment_id from (select a.account_id, (select s.payment_id from settlements s where s.alert_id = a.id \
-         and s.reversed_at is not null and (s.undoing_alert_id is not null or a.linked_alert_id is not null) order by s.id desc limit 1) as payment_id \
+        "select payment_id from (select payment_id from alerts where coalesce(payer_key, payer_name) in ($1, $2) \
+         and payer_name is not null and direction = 'credit' and payment_id is not null and (account_id + 0 = $3 \
+         or account_id is null and exists \
+         (select 1 from payments p where p.id = alerts.payment_id and p.account_id + 0 = $3)) limit $4) as paid union all \
+         select payment_id from (select a.account_id, (select s.payment_id from settlements s where s.alert_id = a.id \
+         and s.reversed_at is not null and (s.undoing_alert_id is not null or a.linked_alert_id is not null) \
+         order by s.id desc limit 1) as payment_id \
          from alerts a where coalesce(a.payer_key, a.payer_name) in ($1, $2) and a.payer_name is not null \
          and a.direction = 'credit' and a.status in ('reversed', 'review', 'unmatched', 'dismissed') \
          and (a.account_id + 0 = $3 or a.account_id is null) limit 2000) as undone \
          where payment_id is not null and (account_id is not null or exists \
-         (select 1 from payments p where p.id = undone.payment_id and p.account_id + 0 = $3)) limit $4"
+         (select 1 from payments p where p.id = undone.payment_id and p.account_id + 0 = $3))"
     }
     COPIES_OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
@@ -282,9 +282,8 @@ impl Store {
     ) -> Result<Vec<i64>, StoreError> {
         let params =
             vec![words_key(payer_name).into(), payer_name.into(), account_id.into(), (limit as i64).into()];
-        let (paid, until) =
-            tokio::try_join!(self.read(&PAID_BY, params.clone()), self.read(&PAID_BY_UNTIL, params))?;
-        paid.into_iter().chain(until).take(limit).map(|row| row.single_int("alerts")).collect()
+        let paid = self.read(&PAID_BY, params).await?;
+        paid.into_iter().take(limit).map(|row| row.single_int("alerts")).collect()
     }
 
     /// Copies of credits of a payer and an amount; oldest first.

@@ -1,0 +1,49 @@
+//! Nobody's payment hides another's: one of each beneficiary.
+
+use super::*;
+
+const PAYER: &str = "HALIMA GARBA DANLADI";
+
+/// What one beneficiary wins, and as many others that are near, each with two payments.
+fn beside(others: i64) -> Decision {
+    let mut asked = vec![payment(1, 1, 8_000, "Halima Danladi")];
+    for n in 0..others {
+        asked.push(payment(100 + n, 10 + n, 8_100, "Halima Garba Okoro"));
+        asked.push(payment(1_000 + n, 10 + n, 8_050, "Halima Garba"));
+    }
+    run(&incoming(8_000, Some(PAYER)), &asked)
+}
+
+fn reasons(decision: &Decision) -> usize {
+    let Verdicts::Review { reasons, .. } = &decision.verdict else { panic!("{decision:?}") };
+    reasons.iter().filter(|reason| reason.contains("another beneficiary's payment")).count()
+}
+
+#[test]
+fn a_reason_tells_of_one_payment_of_each_beneficiary_up_to_five() {
+    for (others, told) in [(1, 1), (3, 3), (5, 5), (6, 5)] {
+        assert_eq!(reasons(&beside(others)), told, "{others}");
+    }
+    assert_eq!(approved(&beside(0)), Some(1));
+}
+
+#[test]
+fn of_more_than_are_told_it_is_known_what_they_ask_for() {
+    // The own one is among the fifty.
+    for (others, known) in [(6, 6), (49, 49), (50, 49), (60, 49)] {
+        let decision = beside(others);
+        let near: HashSet<_> =
+            decision.near_others(Beneficiary::Business(1)).map(|c| c.beneficiary).collect();
+        assert_eq!(near.len(), known, "{others}");
+    }
+}
+
+#[test]
+fn the_first_of_each_is_taken_in_their_order_and_no_more_than_that() {
+    let (a, b, c) = (Beneficiary::Business(1), Beneficiary::Wallet(1), Beneficiary::Business(2));
+    let found = [(a, 1), (a, 2), (b, 3), (a, 4), (c, 5), (b, 6)];
+    let first = |most| first_of_each(found, |(whose, _)| *whose, most).into_iter().map(|(_, n)| n);
+    assert_eq!(first(9).collect::<Vec<i32>>(), [1, 3, 5]);
+    assert_eq!(first(2).collect::<Vec<i32>>(), [1, 3]);
+    assert_eq!(first(0).count(), 0);
+}
