@@ -1,5 +1,5 @@
 //! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
-//! the queues, the figures of days, what members of businesses are told, the index of payers' names, what is kept no longer, the count of lines that the log did not take. (The directory's notes
+//! the queues, the figures of days, what members of businesses are told, the index of payers' names, what is kept no longer, the parts of large tables, the count of lines that the log did not take. (The directory's notes
 //! of last use are written by `serve`: every node has them.) Each runs alone and again after its pause; nodes
 //! that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
@@ -21,6 +21,9 @@ const SEALS_AT_ONCE: usize = 20;
 /// Steps of sealing values anew in one run, of 200 rows each.
 const RESEALS_AT_ONCE: usize = 25;
 
+/// Before a task goes on with what it left: long enough that nobody waits behind it.
+const BEHIND: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PeriodicTask {
     Sweep,
@@ -29,19 +32,21 @@ pub(super) enum PeriodicTask {
     Gauges,
     Names,
     Retention,
+    Parts,
     Figures,
     Notices,
     Keys,
     Log,
 }
 
-pub(super) const ALL: [PeriodicTask; 10] = [
+pub(super) const ALL: [PeriodicTask; 11] = [
     PeriodicTask::Sweep,
     PeriodicTask::Intents,
     PeriodicTask::Seal,
     PeriodicTask::Gauges,
     PeriodicTask::Names,
     PeriodicTask::Retention,
+    PeriodicTask::Parts,
     PeriodicTask::Figures,
     PeriodicTask::Notices,
     PeriodicTask::Keys,
@@ -57,19 +62,20 @@ impl PeriodicTask {
             PeriodicTask::Figures => 2,
             PeriodicTask::Gauges | PeriodicTask::Keys | PeriodicTask::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.
-            PeriodicTask::Names | PeriodicTask::Notices => 60,
-            PeriodicTask::Retention => 600,
+            PeriodicTask::Names | PeriodicTask::Notices | PeriodicTask::Retention | PeriodicTask::Parts => 60,
         })
     }
 
-    async fn run(self, app: &App) -> Result<(), OpError> {
-        match self {
+    /// Whether it left work that is due, and is to run again soon.
+    async fn run(self, app: &App) -> Result<bool, OpError> {
+        let done = match self {
             PeriodicTask::Sweep => ops::payments::sweep::sweep(app).await.map(drop),
             PeriodicTask::Intents => ops::wallet_payments::end::expire_intents(app).await.map(drop),
             PeriodicTask::Seal => seal(app).await,
             PeriodicTask::Gauges => Ok(gauges(app).await?),
             PeriodicTask::Names => ops::payments::like_names::key_names(app).await,
-            PeriodicTask::Retention => ops::retention::forget_old(app).await.map(drop),
+            PeriodicTask::Retention => return Ok(ops::retention::forget_old(app).await?.is_behind),
+            PeriodicTask::Parts => ops::retention::keep_parts(app).await,
             PeriodicTask::Figures => ops::figures::roll_up::roll_up(app).await.map(drop),
             PeriodicTask::Notices => notices(app).await,
             PeriodicTask::Keys => reseal(app).await,
@@ -77,18 +83,21 @@ impl PeriodicTask {
                 tell_left_out(app);
                 Ok(())
             }
-        }
+        };
+        done.map(|()| false)
     }
 }
 
 /// Repeats one periodic task until `stop`.
 pub(super) async fn run(app: Arc<App>, task: PeriodicTask, stop: CancellationToken) {
     loop {
-        if let Err(error) = task.run(&app).await {
+        let is_behind = task.run(&app).await.unwrap_or_else(|error| {
             warn_of!(app, &error, { ?task, }, "a background task failed");
-        }
+            false
+        });
+        let pause = if is_behind { BEHIND } else { task.every() };
         tokio::select! {
-            () = tokio::time::sleep(task.every()) => {}
+            () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => return,
         }
     }

@@ -18,7 +18,7 @@ use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::idempotency::{Claimed, claim};
-use tillbell::ops::payments::sweep::sweep;
+use tillbell::ops::retention::forget_old;
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, run_on};
@@ -301,10 +301,10 @@ on_both! {
             panic!("the key is free")
         };
         claimed.keep();
-        sweep(&t.app).await.unwrap();
+        forget_old(&t.app).await.unwrap();
         assert!(t.app.store.idempotency_key(shop.id, "order-7").await.unwrap().is_some());
         t.advance(Span::hours(25));
-        sweep(&t.app).await.unwrap();
+        forget_old(&t.app).await.unwrap();
         assert!(t.app.store.idempotency_key(shop.id, "order-7").await.unwrap().is_none());
     }
 }

@@ -259,7 +259,8 @@ on_both! {
             Engine::Postgres => {
                 let client = connect(db.url()).await;
                 let sql = "select table_name || '.' || column_name from information_schema.columns \
-                           where table_schema = current_schema() and data_type = 'bytea' order by 1";
+                           where table_schema = current_schema() and data_type = 'bytea' \
+                           and not exists (select from pg_class where relname = table_name and relispartition) order by 1";
                 client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
             }
             Engine::Sqlite => {

@@ -6,10 +6,13 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::Span;
 use tillbell::ops::retention::{Forgotten, forget_old};
 use tillbell::store::engine::sql::{Sql, Text};
+use tillbell::work;
+use tokio_util::sync::CancellationToken;
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, connect};
 use crate::harness::mails::Alert;
+use crate::harness::until::until;
 use crate::webhooks_world::World;
 
 pub async fn by_hand(db: &TestDatabase, text: &str) -> Result<(), String> {
@@ -116,6 +119,24 @@ on_both! {
         let (one, other) = tokio::join!(forget_old(&one), forget_old(&node));
         assert_eq!(one.unwrap().jobs + other.unwrap().jobs, 200);
         assert_eq!(jobs(&t.app).await, before + 3);
+    }
+
+    async fn more_than_a_run_forgets_is_gone_on_with_at_once(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let before = jobs(&t.app).await;
+        let done = (t.app.now() - Span::days(31)).0;
+        // Three runs, between two of which a minute passes where nothing is left.
+        let many = format!(
+            "with recursive n(i) as (select cast(1 as bigint) union all select i + 1 from n where i < 40300) \
+             insert into jobs (id, kind, business_id, subject_id, run_at, attempt, tries, created_at, done_at, outcome) \
+             select 9000000 + i, 'verify', 0, 77, {done}, 1, 1, {done}, {done}, 'done' from n"
+        );
+        by_hand(t.database(), &many).await.unwrap();
+        let stop = CancellationToken::new();
+        let node = tokio::spawn(work::run(t.app.clone(), None, stop.clone()));
+        until("all are forgotten", async || (jobs(&t.app).await <= before).then_some(())).await;
+        stop.cancel();
+        node.await.unwrap();
     }
 
     async fn a_job_that_was_taken_up_again_stays(db: TestDatabase) {

@@ -83,6 +83,22 @@ class Nodes:
         self.nodes, self.answers, self.wrong, self.moments = [None] * count, 0, [], []
         self.is_over, self.lock, self.paid = threading.Event(), threading.Lock(), []
 
+    def postgres(self):
+        """A PostgreSQL server of its own, fsync on, with an empty database."""
+        data, [port] = self.folder / "postgres", free_ports(1)
+        data.mkdir()
+        if as_postgres():
+            shutil.chown(data, "postgres")
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": "/"}
+        subprocess.run([*as_postgres(), str(POSTGRES / "initdb"), "-A", "trust", "-U", "till", "-D", str(data)], **quiet)
+        run = [str(POSTGRES / "postgres"), "-D", str(data), "-p", str(port), "-k", "", "-c", "listen_addresses=127.0.0.1",
+               "-c", "max_connections=200"]
+        self.server = subprocess.Popen([*as_postgres(), *run], cwd="/", stderr=open(self.folder / "postgres.log", "w"))
+        ready = [str(POSTGRES / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+        until("the database answers", lambda: subprocess.run(ready).returncode == 0)
+        subprocess.run([str(POSTGRES / "createdb"), "-h", "127.0.0.1", "-p", str(port), "-U", "till", "till"], **quiet)
+        self.url = f"postgres://till@127.0.0.1:{port}/till"
+
     def environment(self, port=None):
         settings = {"DATABASE__URL": self.url, "SECRET__KEY_FILE": str(self.folder / "key"), "SERVER__DEV": "true"}
         if port:

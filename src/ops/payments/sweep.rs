@@ -1,4 +1,4 @@
-//! Housekeeping: payments whose late window is over are rejected, old traces are forgotten.
+//! Payments whose late window is over are rejected.
 //!
 //! A payment is left alone while an alert of its account is undecided: that alert may be its money.
 //! So is one while a mail that may be about its account waits for a key of the bank's, and one whose window
@@ -14,7 +14,7 @@ use crate::ops::OpError;
 use crate::ops::webhooks::chosen;
 use crate::store::IdKind;
 use crate::store::tables::alerts::alike::WaitingMails;
-use crate::store::tables::{acts, alerts, idempotency, mailboxes, messages, payment_names, payments};
+use crate::store::tables::{acts, payments};
 
 /// Payments looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;
@@ -24,10 +24,6 @@ const WAITING_MAX: usize = 1_000;
 /// A mail that waits for a key is asked about for a day, and a payment is not left for mails that came after its
 /// window longer than this: whoever can make mails wait must not keep it open for ever.
 const LEFT_FOR: Span = Span::days(7);
-/// Mails forgotten in one run.
-const MAILS_MAX: i64 = 1_000;
-/// Windows of quotas are a day long at most.
-const QUOTAS_KEPT: Span = Span::days(2);
 /// Why a swept payment is rejected; shown to operators.
 const REASON: &str = "no payment arrived in time";
 
@@ -82,7 +78,6 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
     if report.rejected > 0 {
         app.wake_workers();
     }
-    forget(app, now).await?;
     Ok(report)
 }
 
@@ -129,19 +124,4 @@ fn may_be_waited_for(
             let in_time = mails.oldest <= payment.approvable_until;
             its_own && (in_time || now <= payment.approvable_until + LEFT_FOR)
         })
-}
-
-async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
-    let unit = app
-        .store
-        .unit(0)
-        .await?
-        .step(alerts::forget_mails(now, MAILS_MAX))
-        .step(mailboxes::forget_taken(now - crate::ops::mailboxes::TAKEN_KEPT))
-        .step(idempotency::forget(now - super::idempotency::REMEMBERED))
-        .step(messages::forget_quotas(now - QUOTAS_KEPT))
-        .step(payment_names::forget(now));
-    let _ = app.store.apply(unit).await?;
-    app.store.forget_units().await?;
-    Ok(())
 }

@@ -10,29 +10,13 @@ use rusqlite::OpenFlags;
 use tokio_postgres::types::ToSql;
 
 use crate::store::audit::{Clause, FOUND_MAX};
-use crate::store::engine::schema::{
-    POSTGRES_GUARD, POSTGRES_GUARD_BODY, POSTGRES_OPEN_GUARD, POSTGRES_OPEN_GUARD_BODY,
+use crate::store::engine::guards::{
+    APPEND_ONLY, POSTGRES_GUARD, POSTGRES_GUARD_BODY, POSTGRES_OPEN_GUARD, POSTGRES_OPEN_GUARD_BODY,
     POSTGRES_REDUCE_GUARD, postgres_reduce_guard_body, sqlite_guards,
 };
 use crate::store::engine::sql::Dialect;
 use crate::store::engine::tls;
 use crate::store::{Driver, Store, StoreError, sqlite_path};
-
-/// Tables that a trigger guards against update and delete, as the migrations name them. Of attempts, those of
-/// finished deliveries may be deleted; an event may lose its text once.
-const APPEND_ONLY: [&str; 11] = [
-    "alert_keys",
-    "entries",
-    "postings",
-    "seals",
-    "sealed_entries",
-    "events",
-    "event_places",
-    "attempts",
-    "corrections",
-    "operator_acts",
-    "wallet_credits",
-];
 
 /// What a clause of the audit came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -167,15 +151,21 @@ fn sqlite_counted(connection: &rusqlite::Connection, clause: &Clause) -> rusqlit
 
 /// Tables whose trigger is enabled and calls the migrations' function before every statement that updates
 /// (58: any column), deletes or truncates, under no condition. Attempts have a trigger for each row that is deleted
-/// (11) beside one for the rest (50), events one for each row that is updated (19) beside one for the rest (42).
+/// (11) beside one for the rest (50), events one for each row that is updated (19) beside one for the rest (42). What is
+/// sent to a part of a table goes by the table's own triggers for each row alone, so each part has the others as well.
 const POSTGRES_GUARDED: &str = "select c.relname::text from pg_trigger t \
      join pg_class c on c.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid \
      where t.tgname = c.relname || '_append_only' and t.tgenabled in ('O', 'A') and t.tgtype = case c.relname when 'attempts' then 50 when 'events' then 42 else 58 end \
      and t.tgqual is null and cardinality(t.tgattr::int2[]) = 0 \
      and p.proname = $1 and p.prosrc = $2 and pg_table_is_visible(c.oid) \
+     and not exists (select 1 from pg_partition_tree(c.oid) i where i.level > 0 and not exists (select 1 from pg_trigger s \
+     where s.tgrelid = i.relid and s.tgname = t.tgname and s.tgenabled in ('O', 'A') and s.tgtype = t.tgtype \
+     and s.tgqual is null and cardinality(s.tgattr::int2[]) = 0 and s.tgfoid = t.tgfoid)) \
      and (c.relname <> 'attempts' or exists (select 1 from pg_trigger o join pg_proc q on q.oid = o.tgfoid \
      where o.tgrelid = c.oid and o.tgname = 'attempts_open_stay' and o.tgenabled in ('O', 'A') and o.tgtype = 11 \
-     and o.tgqual is null and q.proname = $3 and q.prosrc = $4)) \
+     and o.tgqual is null and q.proname = $3 and q.prosrc = $4 and not exists (select 1 from pg_partition_tree(c.oid) i \
+     where i.level > 0 and not exists (select 1 from pg_trigger s where s.tgrelid = i.relid and s.tgname = o.tgname and s.tgfoid = o.tgfoid \
+     and s.tgtype = 11 and s.tgqual is null and s.tgenabled in ('O', 'A'))))) \
      and (c.relname <> 'events' or exists (select 1 from pg_trigger o join pg_proc q on q.oid = o.tgfoid \
      where o.tgrelid = c.oid and o.tgname = 'events_reduced_once' and o.tgenabled in ('O', 'A') and o.tgtype = 19 \
      and o.tgqual is null and cardinality(o.tgattr::int2[]) = 0 and q.proname = $5 and q.prosrc = $6))";

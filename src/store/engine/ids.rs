@@ -79,7 +79,7 @@ pub enum IdKind {
 const KINDS: usize = 32;
 
 impl IdKind {
-    fn name(self) -> &'static str {
+    pub(in crate::store) fn name(self) -> &'static str {
         match self {
             IdKind::Unit => "unit",
             IdKind::Business => "business",
@@ -116,6 +116,15 @@ impl IdKind {
         }
     }
 
+    /// How long a block of them may be used.
+    fn kept(self) -> Option<Duration> {
+        match self {
+            IdKind::Unit => Some(UNIT_IDS_KEPT),
+            IdKind::Alert | IdKind::Attempt => Some(PARTED_IDS_KEPT),
+            _ => None,
+        }
+    }
+
     /// What people type in commands is kept short: one at a time, without gaps after a restart.
     fn is_rare(self) -> bool {
         matches!(
@@ -128,6 +137,8 @@ impl IdKind {
 /// A block of ids of Units is thrown away when it is this old: a node with little to do would otherwise use ids
 /// that busy ones have left so far behind that [`Store::forget_units`] takes the Unit for an old one.
 const UNIT_IDS_KEPT: Duration = Duration::from_secs(600);
+/// And one of ids whose rows lie in parts that are taken away when they are empty (`partitions`), for the same reason.
+const PARTED_IDS_KEPT: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Clone, Copy, Default)]
 struct Block {
@@ -183,7 +194,7 @@ impl Ids {
             _ => return Err(StoreError::Fault("counters cannot refuse".into())),
         };
         let mut held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let good_until = (kind == IdKind::Unit).then(|| Instant::now() + UNIT_IDS_KEPT);
+        let good_until = kind.kept().map(|kept| Instant::now() + kept);
         held[kind as usize] = Block { next: end - size + 2, end: end + 1, good_until };
         Ok(end - size + 1)
     }
@@ -207,5 +218,8 @@ mod tests {
         assert_eq!(ids.take(IdKind::Unit), None, "other nodes may be millions ahead");
         hold(None);
         assert_eq!(ids.take(IdKind::Unit), Some(7));
+        let kept = [IdKind::Unit, IdKind::Alert, IdKind::Attempt, IdKind::Entry].map(IdKind::kept);
+        let day = Some(Duration::from_hours(24));
+        assert_eq!(kept, [Some(Duration::from_mins(10)), day, day, None]);
     }
 }

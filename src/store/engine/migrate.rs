@@ -9,9 +9,9 @@ use super::schema::{MIGRATIONS, Migration, tables};
 use crate::crash;
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;
-use crate::store::engine::people;
 use crate::store::engine::postgres::refusal;
 use crate::store::engine::sql::Dialect;
+use crate::store::engine::{partitions, people};
 
 const HISTORY: &str = "create table if not exists schema_migrations \
      (name text primary key, checksum text not null, run_at bigint not null)";
@@ -126,7 +126,8 @@ async fn run_postgres_locked(
             if tries == TRIES_MAX {
                 return Err(StoreError::Unavailable(format!(
                     "migration {} needs tables that others hold ({}); nothing was changed. What holds them for long is an \
-                     audit, a dump or an open session: let it end, and run it again",
+                     audit, a dump, a vacuum or an open session (select pid, query from pg_stat_activity): let it end, and run it \
+                     again",
                     migration.name,
                     crate::store::engine::postgres::describe(&error)
                 )));
@@ -137,6 +138,10 @@ async fn run_postgres_locked(
         crash::point("migrate.half_way");
         client.batch_execute("commit").await.map_err(trouble)?;
         names.push(migration.name.to_owned());
+    }
+    // There is room without them: whatever is in the way now, every node's clock tries again.
+    if let Err(error) = partitions::make_parts(client).await {
+        tracing::warn!(%error, "parts of large tables are made later");
     }
     Ok(names)
 }

@@ -2,9 +2,12 @@
 //! database that is not opened yet.
 
 pub mod backup;
+pub(in crate::store) mod guards;
 pub(in crate::store) mod ids;
 pub mod look;
 pub(in crate::store) mod migrate;
+pub(in crate::store) mod parted;
+pub mod partitions;
 pub(in crate::store) mod people;
 pub(in crate::store) mod postgres;
 pub(in crate::store) mod schema;

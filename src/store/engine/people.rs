@@ -51,6 +51,12 @@ pub(in crate::store) async fn check(client: &Client, tables: &[&str]) -> Result<
 /// What an error of a migration means, if it is that somebody built on what is ours.
 pub(in crate::store) fn dependent(error: &tokio_postgres::Error) -> Option<StoreError> {
     let db = error.as_db_error().filter(|db| *db.code() == SqlState::DEPENDENT_OBJECTS_STILL_EXIST)?;
+    if let Some(what) = db.message().strip_prefix("in parts: ") {
+        return Some(StoreError::Occupied(format!(
+            "a table of tillbell's is to be kept in parts, and what was built on it would stay with the first part alone: \
+             {what}; drop it, start tillbell, and create it again; nothing was changed"
+        )));
+    }
     let what = db.detail().unwrap_or_else(|| db.message()).replace('\n', ", ");
     Some(StoreError::Occupied(format!(
         "the views in schema people must be recreated, and tillbell drops nothing that it did not create: \

@@ -3,7 +3,7 @@
 //! A text uses only BIGINT, TEXT and BYTEA. For SQLite the words are replaced by its own and every
 //! table becomes STRICT; one that ends in `);--! by_key` lives in the tree of its key. A line
 //! `--! append_only TABLE` puts triggers on a table that refuse update and delete; `--! attempts_of_open_jobs_stay`
-//! changes those of one table. A generated column
+//! changes those of one table (`guards.rs`). Lines of `of_postgres_alone` say nothing to SQLite. A generated column
 //! (`stored`) is computed by SQLite when it is read. PostgreSQL keeps every text `collate "C"`, as SQLite
 //! does, and `--! texts_by_bytes` brings the columns of before that to it. After each migration it gets a
 //! schema `people` of plain views, one per table (`people.rs`).
@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+use super::guards::{append_only, attempts_of_open_jobs_stay, events_are_reduced_once};
+use super::parted;
 use super::sql::Dialect;
 
 pub(in crate::store) struct Migration {
@@ -87,6 +89,9 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0056_data_keys",
     "0057_remarks",
     "0058_reduced_events",
+    "0059_bounds_of_first_parts",
+    "0060_first_parts_checked",
+    "0061_large_tables_in_parts",
 ];
 
 impl Migration {
@@ -104,9 +109,9 @@ impl Migration {
                 out.push_str(&attempts_of_open_jobs_stay(dialect));
             } else if line == "--! events_are_reduced_once" {
                 out.push_str(&events_are_reduced_once(dialect));
-            } else if line == "--! texts_by_bytes" {
+            } else if let Some(made) = of_postgres_alone(line) {
                 if dialect == Dialect::Postgres {
-                    out.push_str(&TEXTS_BY_BYTES.replace("{tables}", &tables().join(",")));
+                    out.push_str(&made());
                 }
             } else if line.starts_with("--") {
                 continue;
@@ -130,6 +135,17 @@ impl Migration {
         }
         out
     }
+}
+
+/// What a line means that says nothing to SQLite.
+fn of_postgres_alone(line: &str) -> Option<fn() -> String> {
+    Some(match line {
+        "--! texts_by_bytes" => || TEXTS_BY_BYTES.replace("{tables}", &tables().join(",")),
+        "--! bound_first_parts" => parted::bound_first_parts,
+        "--! check_first_parts" => parted::check_first_parts,
+        "--! make_first_parts" => parted::make_first_parts,
+        _ => return None,
+    })
 }
 
 /// The line with a text column kept in the order of its bytes, whatever the server's locale: an order that
@@ -188,119 +204,6 @@ pub(in crate::store) fn tables() -> &'static [&'static str] {
 pub(in crate::store) fn table_rank(table: &str) -> usize {
     tables().iter().position(|name| *name == table).unwrap_or(tables().len())
 }
-
-fn append_only(table: &str, dialect: Dialect) -> String {
-    match dialect {
-        Dialect::Sqlite => {
-            append_only_guards(table).map(|guard| format!("create trigger {guard};\n")).concat()
-        }
-        Dialect::Postgres => format!(
-            "create or replace function {POSTGRES_GUARD}() returns trigger language plpgsql as \
-             $${POSTGRES_GUARD_BODY}$$;\n\
-             create trigger {table}_append_only before update or delete or truncate on {table} \
-             for each statement execute function {POSTGRES_GUARD}();\n"
-        ),
-    }
-}
-
-/// Attempts are deleted in time, those of a finished delivery alone; nothing else about them changes.
-fn attempts_of_open_jobs_stay(dialect: Dialect) -> String {
-    match dialect {
-        Dialect::Sqlite => {
-            let [_, guard] = sqlite_guards(ATTEMPTS);
-            format!("drop trigger {ATTEMPTS}_no_delete;\ncreate trigger {guard};\n")
-        }
-        Dialect::Postgres => format!(
-            "drop trigger {ATTEMPTS}_append_only on {ATTEMPTS};\n\
-             create trigger {ATTEMPTS}_append_only before update or truncate on {ATTEMPTS} \
-             for each statement execute function {POSTGRES_GUARD}();\n\
-             create or replace function {POSTGRES_OPEN_GUARD}() returns trigger language plpgsql as \
-             $${POSTGRES_OPEN_GUARD_BODY}$$;\n\
-             create trigger {ATTEMPTS}_open_stay before delete on {ATTEMPTS} \
-             for each row execute function {POSTGRES_OPEN_GUARD}();\n"
-        ),
-    }
-}
-
-/// Events lose their text once, each after its delivery is over; nothing else about them changes.
-fn events_are_reduced_once(dialect: Dialect) -> String {
-    match dialect {
-        Dialect::Sqlite => {
-            let [guard, _] = sqlite_guards(EVENTS);
-            format!("drop trigger {EVENTS}_no_update;\ncreate trigger {guard};\n")
-        }
-        Dialect::Postgres => format!(
-            "drop trigger {EVENTS}_append_only on {EVENTS};\n\
-             create trigger {EVENTS}_append_only before delete or truncate on {EVENTS} \
-             for each statement execute function {POSTGRES_GUARD}();\n\
-             create or replace function {POSTGRES_REDUCE_GUARD}() returns trigger language plpgsql as \
-             $${}$$;\n\
-             create trigger {EVENTS}_reduced_once before update on {EVENTS} \
-             for each row execute function {POSTGRES_REDUCE_GUARD}();\n",
-            postgres_reduce_guard_body()
-        ),
-    }
-}
-
-/// What an event may not become by an update.
-const NO_REDUCTION: &str = "old.reduced_at is not null or new.reduced_at is null or new.id <> old.id \
-     or new.business_id <> old.business_id or coalesce(new.payment_id, 0) <> coalesce(old.payment_id, 0) \
-     or new.kind <> old.kind or new.webhook_id <> old.webhook_id or new.created_at <> old.created_at \
-     or new.subject_id <> old.subject_id \
-     or exists (select 1 from jobs where subject_id = old.id and kind = 'deliver' and done_at is null)";
-
-/// The body of the function that PostgreSQL's guard of events calls.
-pub(in crate::store) fn postgres_reduce_guard_body() -> String {
-    format!(
-        " begin if {NO_REDUCTION} then raise exception 'events are append only'; end if; return new; end "
-    )
-}
-
-/// What stands behind `create trigger` for a guarded table; SQLite keeps the text as it is.
-pub(in crate::store) fn sqlite_guards(table: &str) -> [String; 2] {
-    let [update, delete] = append_only_guards(table);
-    if table == EVENTS {
-        let reduced = format!(
-            "{EVENTS}_no_update before update on {EVENTS} when {NO_REDUCTION} \
-             begin select raise(abort, '{EVENTS} is append only'); end"
-        );
-        return [reduced, delete];
-    }
-    if table != ATTEMPTS {
-        return [update, delete];
-    }
-    let open = format!(
-        "{ATTEMPTS}_no_delete before delete on {ATTEMPTS} \
-         when exists (select 1 from jobs where id = old.job_id and done_at is null) \
-         begin select raise(abort, 'attempts of open jobs stay'); end"
-    );
-    [update, open]
-}
-
-fn append_only_guards(table: &str) -> [String; 2] {
-    ["update", "delete"].map(|verb| {
-        format!(
-            "{table}_no_{verb} before {verb} on {table} \
-             begin select raise(abort, '{table} is append only'); end"
-        )
-    })
-}
-
-/// The function that PostgreSQL's guards call, and its body, kept as it is.
-pub(in crate::store) const POSTGRES_GUARD: &str = "tillbell_append_only";
-pub(in crate::store) const POSTGRES_GUARD_BODY: &str =
-    " begin raise exception '% is append only', tg_table_name; end ";
-
-/// The table whose rows may go once their jobs are done, and what keeps the others on PostgreSQL.
-pub(in crate::store) const ATTEMPTS: &str = "attempts";
-pub(in crate::store) const POSTGRES_OPEN_GUARD: &str = "tillbell_open_jobs";
-pub(in crate::store) const POSTGRES_OPEN_GUARD_BODY: &str = " begin \
-     if exists (select 1 from jobs where id = old.job_id and done_at is null) then \
-     raise exception 'attempts of open jobs stay'; end if; return old; end ";
-
-/// The table whose rows may lose their text, and what keeps the rest of them on PostgreSQL.
-pub(in crate::store) const EVENTS: &str = "events";
-pub(in crate::store) const POSTGRES_REDUCE_GUARD: &str = "tillbell_reduced_once";
 
 /// Names of all migrations, the first first.
 pub(in crate::store) fn names() -> impl Iterator<Item = &'static str> {
@@ -374,6 +277,9 @@ mod tests {
         ("0056_data_keys", "095f118f68caec23970246310bb2da8c2a7304e836de22f42dccf2fa2f3f170b"),
         ("0057_remarks", "c9e0f29d61917f98dd3c1946c26ddb6a470c0cbc3ffb4b5ac3e26aca42377c8d"),
         ("0058_reduced_events", "fbbe2f7b89bbb7fd0c25c43a06f4e25615e7111f69164e8e908bd2b8fd72a022"),
+        ("0059_bounds_of_first_parts", "02bf7a209f994c9d8e1d639ab2061330c3f4f2d37e42a18541ed8b089f238ce5"),
+        ("0060_first_parts_checked", "7783723d4fb30913063feb53e4e75eba68e758f1844ef31f0bb1fb8747841b7d"),
+        ("0061_large_tables_in_parts", "c3c89075ef4f6b2cd215b9c9838199d0baebd876d3d0398bd1b2896c74d241b2"),
     ];
 
     #[test]

@@ -30,6 +30,9 @@ pub mod search;
 pub mod unread;
 pub mod walk;
 
+/// Mails forgotten in one step, which the statement holds as a literal.
+pub const FORGET_MAILS_BATCH: usize = 1_000;
+
 statements! {
     ADD: insert(alerts) {
         id: Int, status: Text, version: Int, source: Text, authenticity: Text, bank: Text, template: Text,
@@ -118,7 +121,7 @@ statements! {
     AMOUNT_VERSION: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
     FORGET_MAILS: query {
         "delete from mails where kept_until_at < $1 \
-         and alert_id in (select alert_id from mails where kept_until_at < $1 limit $2)"
+         and alert_id in (select alert_id from mails where kept_until_at < $1 limit 1000) returning alert_id"
     }
 }
 
@@ -388,12 +391,12 @@ pub fn raise_amount_version_from(account_id: i64, amount: Money, version: i64) -
     Step::one(&RAISE_AMOUNT_VERSION_FROM, vec![account_id.into(), amount.into(), version.into()])
 }
 
-/// Forgets mails whose time is over, at most `limit`.
-pub fn forget_mails(now: Timestamp, limit: i64) -> Step {
-    Step::any(&FORGET_MAILS, vec![now.into(), limit.into()])
-}
-
 impl Store {
+    /// Forgets mails whose time is over; answers how many, at most [`FORGET_MAILS_BATCH`].
+    pub async fn forget_raw_mails(&self, now: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET_MAILS, vec![now.into()]).await?.into_rows().len())
+    }
+
     pub async fn alert(&self, id: i64) -> Result<Option<AlertRow>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
     }

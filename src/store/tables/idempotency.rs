@@ -9,7 +9,7 @@ use crate::store::engine::sql::{Sql, statements};
 use crate::store::{Applied, Reader, Step, Store, StoreError, Value};
 
 /// Rows one sweep step removes at most.
-pub const FORGET_MAX: i64 = 1_000;
+pub const FORGET_BATCH: usize = 1_000;
 
 statements! {
     BY_KEY: query {
@@ -39,7 +39,7 @@ statements! {
     FORGET: query {
         "delete from idempotency_keys where created_at < $1 and running_until_at < $1
          and (business_id, key) in (select business_id, key from idempotency_keys
-             where created_at < $1 and running_until_at < $1 order by created_at limit $2)"
+             where created_at < $1 and running_until_at < $1 order by created_at limit 1000) returning created_at"
     }
 }
 
@@ -67,6 +67,11 @@ pub struct NewClaim<'a> {
 }
 
 impl Store {
+    /// Removes up to [`FORGET_BATCH`] rows made before `before`, whose lease has also ended by then; answers how many.
+    pub async fn forget_keys(&self, before: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET, vec![before.into()]).await?.into_rows().len())
+    }
+
     pub async fn idempotency_key(&self, business_id: i64, key: &str) -> Result<Option<KeyRow>, StoreError> {
         let row = self.read_one(&BY_KEY, vec![business_id.into(), key.into()]).await?;
         row.map(|row| decode(&mut row.reader("idempotency_keys"))).transpose()
@@ -166,9 +171,4 @@ pub fn answer(business_id: i64, key: &str, token: i64, status: u16, body: Vec<u8
 /// Whether the statement is that of an answer: lost there means that the claim was.
 pub fn is_answer(statement: &str) -> bool {
     statement == ANSWER.name
-}
-
-/// Removes up to [`FORGET_MAX`] rows made before `before`, whose lease has also ended by then.
-pub fn forget(before: Timestamp) -> Step {
-    Step::any(&FORGET, vec![before.into(), FORGET_MAX.into()])
 }

@@ -17,6 +17,9 @@ macro_rules! columns {
     };
 }
 
+/// Marks forgotten in one step, which the statement holds as a literal.
+pub const FORGET_BATCH: usize = 1_000;
+
 statements! {
     ADD: query {
         "insert into mailboxes (id, host, port, login, folder, name, generation, last_uid, compared_at, fence, \
@@ -65,7 +68,7 @@ statements! {
     }
     FORGET_TAKEN: query {
         "delete from mailbox_mails where taken_at < $1 and (mailbox_id, generation, uid) in \
-         (select mailbox_id, generation, uid from mailbox_mails where taken_at < $1 order by taken_at limit 1000)"
+         (select mailbox_id, generation, uid from mailbox_mails where taken_at < $1 order by taken_at limit 1000) returning uid"
     }
 }
 
@@ -238,11 +241,6 @@ pub fn alarmed(id: i64, at: Timestamp, before: Timestamp) -> Step {
     Step::one(&ALARMED, vec![id.into(), at.into(), before.into()])
 }
 
-/// Forgets mails that were taken before `before`, at most 1,000.
-pub fn forget_taken(before: Timestamp) -> Step {
-    Step::any(&FORGET_TAKEN, vec![before.into()])
-}
-
 fn decode(row: Row) -> Result<MailboxRow, StoreError> {
     let mut r = row.reader("mailboxes");
     Ok(MailboxRow {
@@ -271,6 +269,11 @@ fn decode(row: Row) -> Result<MailboxRow, StoreError> {
 }
 
 impl Store {
+    /// Forgets marks of mails that were taken before then; answers how many, at most [`FORGET_BATCH`].
+    pub async fn forget_taken(&self, before: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET_TAKEN, vec![before.into()]).await?.into_rows().len())
+    }
+
     pub async fn mailbox(&self, id: i64) -> Result<Option<MailboxRow>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
     }

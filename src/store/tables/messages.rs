@@ -10,7 +10,7 @@ use crate::store::engine::sql::statements;
 use crate::store::{Row, Step, Store, StoreError};
 
 /// Windows forgotten in one run.
-const FORGET_MAX: i64 = 1_000;
+pub const FORGET_BATCH: usize = 1_000;
 
 macro_rules! columns {
     () => {
@@ -77,7 +77,7 @@ statements! {
     QUOTA_LEFT: query { "select window_at, used from message_quotas where scope = $1 and key = $2" }
     FORGET_QUOTAS: query {
         "delete from message_quotas where window_at < $1 and (scope, key) in \
-         (select scope, key from message_quotas where window_at < $1 order by window_at limit $2)"
+         (select scope, key from message_quotas where window_at < $1 order by window_at limit 1000) returning window_at"
     }
 }
 
@@ -230,12 +230,12 @@ pub fn is_quota(statement: &str) -> bool {
     statement == QUOTA.name
 }
 
-/// Forgets windows that ended long ago.
-pub fn forget_quotas(before: Timestamp) -> Step {
-    Step::any(&FORGET_QUOTAS, vec![before.into(), FORGET_MAX.into()])
-}
-
 impl Store {
+    /// Forgets windows of quotas that began before then; answers how many, at most [`FORGET_BATCH`].
+    pub async fn forget_quotas(&self, before: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET_QUOTAS, vec![before.into()]).await?.into_rows().len())
+    }
+
     /// How far the message about a code, or a payment, has come; `made_at` is when that was made.
     pub async fn message_status(
         &self,

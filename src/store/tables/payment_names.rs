@@ -17,7 +17,7 @@ use crate::store::{Row, Step, Store, StoreError, Value};
 /// Rows are kept this long after the end of the payment's late window: what suggestions look back.
 const KEPT: Span = Span::days(31);
 /// Rows forgotten in one run.
-const FORGOTTEN_MAX: i64 = 5_000;
+pub const FORGET_BATCH: usize = 1_000;
 /// Keys, and ids, in one statement. Looking for many keys is shared by statements that are answered at the same
 /// time.
 const KEYS_FEW: usize = 16;
@@ -124,7 +124,7 @@ statements! {
         "delete from payment_names where (name_key, amount_kobo, account_id, payment_id) in \
          (select n.name_key, n.amount_kobo, n.account_id, n.payment_id from payment_names n \
           where n.forget_at < $1 and not exists (select 1 from payments p where p.id = n.payment_id \
-          and p.status = 'pending') order by n.forget_at limit $2)"
+          and p.status = 'pending') order by n.forget_at limit 1000) returning payment_id"
     }
 }
 
@@ -151,11 +151,6 @@ pub fn remove(payment: &Payment, keys: &[i64]) -> Vec<Step> {
 /// The payment's rows are there now. Guarded by version: a correction at the same moment writes its own.
 pub fn keyed(payment: &Payment) -> Step {
     Step::one(&KEYED, vec![payment.id.into(), payment.version.into()])
-}
-
-/// Forgets rows whose time is over, but of payments that are still open.
-pub fn forget(now: Timestamp) -> Step {
-    Step::any(&FORGET_NAMES, vec![now.into(), FORGOTTEN_MAX.into()])
 }
 
 /// Which payments are asked for.
@@ -215,6 +210,11 @@ pub struct FoundElsewhere {
 }
 
 impl Store {
+    /// Forgets names that nothing asks for any more; answers how many rows, at most [`FORGET_BATCH`].
+    pub async fn forget_names(&self, now: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET_NAMES, vec![now.into()]).await?.into_rows().len())
+    }
+
     /// Payments, open or ended, that have one of the keys, newest first.
     pub async fn payments_named(&self, wanted: &Named<'_>) -> Result<Vec<Payment>, StoreError> {
         let reads = shares(wanted.keys).map(|keys| {

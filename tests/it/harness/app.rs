@@ -70,6 +70,7 @@ pub struct TestApp {
 /// The audit, whoever thought of it.
 impl Drop for TestApp {
     fn drop(&mut self) {
+        self.database.without_audit("the world that it belongs to has its own");
         // A test that failed says why itself.
         if std::thread::panicking() || self.unaudited.get().is_some() {
             return;

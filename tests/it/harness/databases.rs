@@ -11,6 +11,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -18,6 +19,7 @@ use tillbell::domain::time::Timestamp;
 use tillbell::store::{Store, StoreOptions};
 use tokio_postgres::{Client, NoTls};
 
+use super::books;
 use super::until::until;
 
 /// Where the server is told; set by `./test`.
@@ -52,6 +54,8 @@ pub struct Template {
 pub struct TestDatabase {
     url: String,
     home: Home,
+    /// Why its books are not looked at in the end.
+    unaudited: OnceLock<&'static str>,
 }
 
 enum Home {
@@ -61,7 +65,7 @@ enum Home {
     Server {
         name: String,
     },
-    /// On servers that the test itself runs and ends.
+    /// On servers that the test itself runs and ends. Its books are the test's to look at.
     Own,
 }
 
@@ -104,7 +108,23 @@ impl TestDatabase {
 
     /// On PostgreSQL servers that the test itself runs and ends.
     pub fn on_own_servers(url: String) -> TestDatabase {
-        TestDatabase { url, home: Home::Own }
+        TestDatabase { url, home: Home::Own, unaudited: OnceLock::new() }
+    }
+
+    /// Its books are wrong on purpose, or somebody has looked at them: the audit is not run when it is dropped.
+    pub fn without_audit(&self, why: &'static str) {
+        assert!(why.len() > 10, "without a reason");
+        self.unaudited.get_or_init(|| why);
+    }
+
+    /// What was booked adds up, unless the test says why not.
+    fn look_at_books(&self) {
+        if std::thread::panicking() || self.unaudited.get().is_some() || matches!(self.home, Home::Own) {
+            return;
+        }
+        if let Some(wrong) = books::wrong_in(&self.url) {
+            panic!("the books are wrong when the test ends: {wrong}");
+        }
     }
 
     /// As the configuration key `database.url` takes it: `sqlite:PATH` or `postgres://...`.
@@ -150,7 +170,8 @@ fn schema() -> Template {
         .map(|entry| entry.expect("read migrations/").path())
         .collect();
     sources.extend(
-        ["migrate.rs", "schema.rs", "people.rs"].map(|file| root.join("src/store/engine").join(file)),
+        ["migrate.rs", "partitions.rs", "schema.rs", "people.rs"]
+            .map(|file| root.join("src/store/engine").join(file)),
     );
     sources.sort();
     let mut hasher = DefaultHasher::new();
@@ -170,7 +191,7 @@ fn sqlite_file() -> TestDatabase {
     let folder =
         tempfile::Builder::new().prefix("tillbell-test-").tempdir().expect("make a temporary folder");
     let url = format!("sqlite:{}", folder.path().join("test.db").display());
-    TestDatabase { url, home: Home::Folder { _folder: folder } }
+    TestDatabase { url, home: Home::Folder { _folder: folder }, unaudited: OnceLock::new() }
 }
 
 /// A copy of a file that the first test of all makes, beside what is built.
@@ -210,7 +231,11 @@ async fn postgres_database_of(bare: &str, template: Option<&Template>) -> TestDa
         Some(template) => filled_template(&admin, &server, template).await,
     };
     run(&admin, &format!("create database {name} template {source}")).await;
-    TestDatabase { url: with_database(&server, &name), home: Home::Server { name } }
+    TestDatabase {
+        url: with_database(&server, &name),
+        home: Home::Server { name },
+        unaudited: OnceLock::new(),
+    }
 }
 
 /// Name of the template database, filled by whoever needs it first. The caller holds the lock.
@@ -238,6 +263,16 @@ async fn filled_template(admin: &Client, server: &str, template: &Template) -> S
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
+        let books = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.look_at_books()));
+        self.drop_from_server();
+        if let Err(panic) = books {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl TestDatabase {
+    fn drop_from_server(&self) {
         let Home::Server { name } = &self.home else { return };
         let statement = format!("drop database if exists {name} with (force)");
         let server = server_url();

@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod authenticator;
+pub mod books;
 pub mod browser;
 pub mod cloud_api;
 #[macro_use]

@@ -12,6 +12,7 @@ use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 
 use super::migrations::before_texts_by_bytes;
 use super::open;
+use super::parts::whole_again;
 use crate::harness::app::{ACCOUNT, LATER, at};
 use crate::harness::databases::{Engine, TestDatabase, connect, run_on};
 use crate::harness::mails::Alert;
@@ -90,6 +91,7 @@ fn every_text_is_kept_by_bytes_whatever_the_servers_locale() {
 fn texts_of_before_are_brought_to_bytes() {
     run_on(Engine::Postgres, |_| async {
         let db = TestDatabase::sorted(LINGUISTIC).await;
+        whole_again(&connect(db.url()).await).await;
         before_texts_by_bytes(&db).await;
         let undo = "drop schema people cascade;
             alter table operator_acts drop column approved_alert, drop column approved_payment;
@@ -105,7 +107,11 @@ fn texts_of_before_are_brought_to_bytes() {
         connect(db.url()).await.batch_execute(undo).await.unwrap();
         assert!(loose(&db).await.len() > 50);
         let store = open(db.url()).await;
-        assert_eq!(store.migrate(Timestamp(0)).await.unwrap().len(), 1);
+        assert_eq!(
+            store.migrate(Timestamp(0)).await.unwrap().len(),
+            4,
+            "and the three after which tables are in parts"
+        );
         assert_eq!(loose(&db).await, ["theirs.name"], "what is not ours stays");
         let sorted =
             "select name from counters where value between 1 and 3 and length(name) = 1 order by name";

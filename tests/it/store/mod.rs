@@ -9,6 +9,7 @@ mod conformance;
 mod kill;
 mod locales;
 pub mod migrations;
+mod parts;
 mod plans;
 mod postgres_faults;
 mod prepare_all;

@@ -66,6 +66,10 @@ pub(super) fn meaning(error: &tokio_postgres::Error) -> Meaning {
     {
         return Meaning::Again;
     }
+    // No part of a table for this id (`partitions`): the server names no constraint. It is made in time, or by the clock.
+    if *code == SqlState::CHECK_VIOLATION && error.as_db_error().is_some_and(|db| db.constraint().is_none()) {
+        return Meaning::Broken;
+    }
     match code.code().get(..2) {
         Some("23" | "P0") => Meaning::Refused,
         Some("22" | "42" | "54") => Meaning::Fault,

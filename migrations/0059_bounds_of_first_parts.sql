@@ -1,0 +1,3 @@
+-- The large tables are to be kept in parts (docs/scaling.md). First a bound above every id of theirs, of which the rows that are
+-- there are not asked yet.
+--! bound_first_parts

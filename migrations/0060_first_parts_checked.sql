@@ -1,0 +1,2 @@
+-- The rows that are there are below it. They are read while they are in use: no table is held meanwhile.
+--! check_first_parts

@@ -1,0 +1,2 @@
+-- Each table becomes the first part of the one of its name. No row is read or moved.
+--! make_first_parts
