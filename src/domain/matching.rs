@@ -5,8 +5,6 @@
 //! and ranked suggestions, or no match. Nothing approves by itself but a payer name that matches
 //! and an amount that is exact or explained by the charges.
 
-use std::collections::HashSet;
-
 use super::money::Money;
 use super::name::{
     Comparison, CutLengths, Folded, InCommon, NameVerdict, compare_folded, in_common, says_nothing,
@@ -28,8 +26,10 @@ pub use fit::{
 };
 use reasons::Reasons;
 pub use reasons::ReviewKind;
-use rivals::meant_for_another;
-pub use rivals::{OTHERS_KNOWN, OTHERS_TOLD, first_of_each, of_another_in_words};
+pub use rivals::{
+    OTHERS_TOLD, as_many_as_told, first_of_each, more_in_words, of_another_in_words, one_of_each,
+};
+use rivals::{meant_for_another, one_of_each_first};
 
 /// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;
@@ -242,15 +242,6 @@ fn likeliest_first(considered: &mut [Considered]) {
     considered.sort_by(|a, b| b.likelihood().cmp(&a.likelihood()).then(a.payment_id.cmp(&b.payment_id)));
 }
 
-/// The likeliest payment of each beneficiary before the others of anybody, so that many payments of one do not
-/// push another's out of the suggestions.
-fn one_of_each_first(considered: &mut [Considered]) {
-    let mut seen = HashSet::new();
-    let is_later: HashSet<i64> =
-        considered.iter().filter(|c| !seen.insert(c.beneficiary)).map(|c| c.payment_id).collect();
-    considered.sort_by_key(|c| is_later.contains(&c.payment_id));
-}
-
 fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Candidate<'_>) -> Considered {
     let payment = candidate.payment;
     let expected = Folded::new(&payment.payer_name);
@@ -346,7 +337,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
         reasons.add(ReviewKind::SeveralBeneficiaries, "the money fits payments of several beneficiaries");
     }
     if let Some(winner) = winners.first() {
-        for text in meant_for_another(winner.beneficiary, considered) {
+        for text in meant_for_another(winner, considered) {
             reasons.add(ReviewKind::AnotherBeneficiary, text);
         }
     }

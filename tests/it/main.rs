@@ -72,6 +72,7 @@ mod telling;
 mod test_mode;
 mod till;
 mod told_as_lost;
+mod told_beside_wallets;
 mod told_of_each;
 mod told_of_others;
 mod torture;

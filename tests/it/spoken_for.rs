@@ -238,7 +238,8 @@ on_both! {
         let told = obstacles(&t, &outcome, &bait).await;
         let asks = "which has ended, asks for exactly what was received, of just this payer's name";
         assert_eq!(told, [format!("{}, {asks}, and this payment fits only nearly", named(&mine))]);
-        approved(&t, &outcome, &mine, None).await;
+        // The open one is near, and nothing named it.
+        approved(&t, &outcome, &mine, Some("she showed her receipt")).await;
     }
 
     async fn an_alert_without_account_names_nobody_beside_anothers_payment(db: TestDatabase) {

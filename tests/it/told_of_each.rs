@@ -46,7 +46,7 @@ fn tell_of(told: &[String], meant: &Payment) {
 }
 
 /// Money whose mail names neither payer nor account.
-async fn of_nobody_on_no_account(t: &TestApp, naira: i64) -> AlertOutcome {
+pub async fn of_nobody_on_no_account(t: &TestApp, naira: i64) -> AlertOutcome {
     t.advance(LATER);
     let mail = Alert::credit(ACCOUNT, naira, "X", t.app.now() - Span::seconds(20));
     let mut taken = t.taken(&without_account(&mail.text()), true);

@@ -1,13 +1,15 @@
 //! Payments of other beneficiaries that may be meant beside the one that fits: what keeps it from being approved by
 //! itself, and what a person is told who approves it. Used by `matching`.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{AmountFit, Beneficiary, Considered, Decision, NameVerdict, Status};
 
 /// Beneficiaries beside the own one of whom a person is told.
 pub const OTHERS_TOLD: usize = 5;
 /// Beneficiaries of whom it is known what they ask for, the own one among them: what a reason tells already is taken off before
 /// the others are told.
-pub const OTHERS_KNOWN: usize = 50;
+pub(super) const OTHERS_KNOWN: usize = 50;
 
 impl Considered {
     /// Leaves nothing to ask of name and amount, and the time fits it.
@@ -39,6 +41,11 @@ impl Considered {
 }
 
 impl Decision {
+    /// Payments that would have been approved if nothing had spoken against it, the best first.
+    pub fn winners(&self) -> impl Iterator<Item = &Considered> {
+        self.considered.iter().filter(|c| c.wins_alone())
+    }
+
     /// Payments of somebody else that leave nothing to ask: amount, name and time fit, and they are open or have ended
     /// lately. The amount may be one that they asked for before they were corrected.
     pub fn fitting_others(&self, own: Beneficiary) -> impl Iterator<Item = &Considered> {
@@ -61,11 +68,95 @@ pub(super) fn of(considered: &[Considered]) -> Vec<Considered> {
     // Whoever is asked about, the others are not his.
     let each = |passes: fn(&Considered) -> bool| {
         let passing = considered.iter().filter(|c| passes(c)).cloned();
-        first_of_each(passing, |c| c.beneficiary, OTHERS_KNOWN)
+        let mut each = one_of_each(passing, whose, None);
+        each.truncate(OTHERS_KNOWN);
+        each
     };
     let mut rivals = each(Considered::may_be_the_one);
     rivals.extend(each(Considered::is_near));
     rivals
+}
+
+fn whose(c: &Considered) -> (i64, Beneficiary) {
+    (c.business_id, c.beneficiary)
+}
+
+/// The likeliest payment of each business before those of the wallets that are filled through it, and these before the
+/// others of anybody, so that many payments of one do not push another's out of the suggestions.
+pub(super) fn one_of_each_first(considered: &mut [Considered]) {
+    let mut places = Places::of(considered.iter().map(whose));
+    let places: HashMap<i64, u8> =
+        considered.iter().map(|c| (c.payment_id, places.next(whose(c)).unwrap_or(LAST))).collect();
+    considered.sort_by_key(|c| places.get(&c.payment_id).copied());
+}
+
+/// One payment of each beneficiary, the first that is found, so that nobody's hides another's. Those of as many businesses come before the
+/// wallets that are filled through the same: who has a shop can have as many wallets as he likes. And last those of the business whose payment
+/// is asked about, for it may be he who would hide the others.
+pub fn one_of_each<T>(
+    found: impl IntoIterator<Item = T>,
+    whose: impl Fn(&T) -> (i64, Beneficiary),
+    asked_about: Option<i64>,
+) -> Vec<T> {
+    let found: Vec<T> = found.into_iter().collect();
+    let mut places = Places::of(found.iter().map(&whose));
+    let mut placed: Vec<(u8, T)> = Vec::new();
+    for one in found {
+        let (business_id, beneficiary) = whose(&one);
+        if let Some(place) = places.next((business_id, beneficiary)) {
+            placed.push((if asked_about == Some(business_id) { LAST } else { place }, one));
+        }
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, one)| one).collect()
+}
+
+/// The place of what comes after all others.
+const LAST: u8 = 2;
+
+/// Before whom a beneficiary is told of: businesses first, each with a payment of its own, or with the first of the wallets where it
+/// has none; then the other wallets.
+struct Places {
+    with_own: HashSet<i64>,
+    businesses: HashSet<i64>,
+    beneficiaries: HashSet<Beneficiary>,
+}
+
+impl Places {
+    fn of(found: impl Iterator<Item = (i64, Beneficiary)>) -> Places {
+        let own = found.filter(|(_, beneficiary)| matches!(beneficiary, Beneficiary::Business(_)));
+        Places {
+            with_own: own.map(|(business_id, _)| business_id).collect(),
+            businesses: HashSet::new(),
+            beneficiaries: HashSet::new(),
+        }
+    }
+
+    /// Of a beneficiary that had its place there is nothing more to place.
+    fn next(&mut self, (business_id, beneficiary): (i64, Beneficiary)) -> Option<u8> {
+        if !self.beneficiaries.insert(beneficiary) {
+            return None;
+        }
+        let is_wallet_behind =
+            matches!(beneficiary, Beneficiary::Wallet(_)) && self.with_own.contains(&business_id);
+        Some(u8::from(is_wallet_behind || !self.businesses.insert(business_id)))
+    }
+}
+
+/// As many as a person is told of, and how many there are beside them.
+pub fn as_many_as_told(mut each: Vec<String>) -> Vec<String> {
+    let left = each.len().saturating_sub(OTHERS_TOLD);
+    each.truncate(OTHERS_TOLD);
+    each.extend((left > 0).then(|| more_in_words(left)));
+    each
+}
+
+/// That there are others who are not told of by name.
+pub fn more_in_words(left: usize) -> String {
+    match left {
+        1 => "the payment of one more beneficiary may be meant".to_owned(),
+        _ => format!("payments of {left} more beneficiaries may be meant"),
+    }
 }
 
 /// The first of each beneficiary, so that nobody's payment hides another's: of so many beneficiaries.
@@ -88,9 +179,9 @@ pub fn first_of_each<T>(
 
 /// Payments of other beneficiaries, open or ended lately, that may be the one that is meant, though they would not be
 /// approved: one of each.
-pub(super) fn meant_for_another(winner: Beneficiary, considered: &[Considered]) -> Vec<String> {
-    let others =
-        considered.iter().filter(|c| c.beneficiary != winner && !c.is_name_undecidable && c.is_timely);
+pub(super) fn meant_for_another(winner: &Considered, considered: &[Considered]) -> Vec<String> {
+    let is_another = |c: &&Considered| c.beneficiary != winner.beneficiary;
+    let others = considered.iter().filter(is_another).filter(|c| !c.is_name_undecidable && c.is_timely);
     let meant = others.filter_map(|c| {
         let how = match c.name {
             NameVerdict::Close if c.amount_fit.approves() => {
@@ -120,9 +211,10 @@ pub(super) fn meant_for_another(winner: Beneficiary, considered: &[Considered]) 
         };
         let ended = if c.has_ended_lately { ", which has ended," } else { "" };
         let theirs = of_another_in_words(&c.transaction_id, c.business_id);
-        Some((c.beneficiary, format!("{theirs}{ended} {how}")))
+        Some((whose(c), format!("{theirs}{ended} {how}")))
     });
-    first_of_each(meant, |(whose, _)| *whose, OTHERS_TOLD).into_iter().map(|(_, told)| told).collect()
+    let each = one_of_each(meant, |(whose, _)| *whose, Some(winner.business_id));
+    as_many_as_told(each.into_iter().map(|(_, told)| told).collect())
 }
 
 /// Another beneficiary's payment, by its id in quotes: a merchant chose it, and it is no part of the sentence.

@@ -11,13 +11,11 @@ use std::time::Duration;
 
 use super::taken_back::{link_taken_back_credits, takes_money_back, tell_of_loss};
 use super::weigh::Weighed;
-use super::weigh_corrected::weigh_corrected;
+use super::weigh_corrected::{may_be_fished, weigh_corrected};
 use super::{alert_log, arrivals, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
-use crate::domain::matching::{AmountFit, CLOCK_SLACK, Verdicts};
-use crate::domain::payment::Payment;
-use crate::domain::same_transfer::{came_by, came_from};
+use crate::domain::matching::{AmountFit, Verdicts};
 use crate::ops::OpError;
 use crate::ops::alerts::settle::{Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::tell_held;
@@ -68,13 +66,8 @@ async fn decided(app: &App, alert_id: i64) -> Result<AlertOutcome, OpError> {
             continue;
         }
         crate::crash::point("alert.before_decision");
-        // Asked for or corrected when the money may have come already: as strict as where a correction looks at waiting
-        // alerts. A correction costs nothing, so it counts also where the bank's clock may be ahead of ours.
-        let (came, by) = (came_from(&alert), came_by(&alert));
-        let is_suspect = |payment: &Payment| {
-            payment.created_at > by || payment.corrections > 0 && payment.updated_at > came - CLOCK_SLACK
-        };
-        let weighed = weigh_corrected(app, &alert, is_suspect).await?;
+        // As strict as where a correction looks at waiting alerts.
+        let weighed = weigh_corrected(app, &alert, |payment| may_be_fished(&alert, payment)).await?;
         if conclude(app, &alert, &weighed).await? {
             continue; // read it again, as everybody else will see it
         }

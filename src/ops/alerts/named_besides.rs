@@ -75,5 +75,5 @@ pub async fn named_besides(
         named.extend(elsewhere.payments.into_iter().filter(is_named));
         not_all |= is_cut_short || elsewhere.may_be_more;
     }
-    Ok(OtherMeant::one_of_each(named, not_all))
+    Ok(OtherMeant::one_of_each(named, not_all, winner))
 }

@@ -7,13 +7,15 @@
 
 use std::cmp::Reverse;
 
+use futures_util::future::try_join_all;
+
 use super::may_be_meant::{SUGGEST_WITHIN, asked_before};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, OTHERS_KNOWN, OTHERS_TOLD, WhichAccount, first_of_each, has_ended_lately,
-    is_timely, similar_amounts,
+    AmountFit, Beneficiary, OTHERS_TOLD, WhichAccount, has_ended_lately, is_timely, more_in_words,
+    one_of_each, similar_amounts,
 };
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
@@ -84,23 +86,39 @@ pub async fn on_all_but(
 pub enum OtherMeant {
     /// This payment, on this or another account.
     Payment(Box<Payment>),
+    /// So many more beneficiaries' payments than a person is told of.
+    More(usize),
     /// Too many payments bear the name, or were paid by it, for all to be looked at.
     NotAllChecked,
 }
 
 impl OtherMeant {
-    /// One payment of each beneficiary, so that nobody's hides another's; of very many the first ones.
-    pub fn one_of_each(payments: Vec<Payment>, not_all: bool) -> Vec<OtherMeant> {
-        let each = first_of_each(payments, Beneficiary::of, OTHERS_KNOWN).into_iter();
+    /// One payment of each beneficiary, so that nobody's hides another's; those of the business that is asked about last.
+    pub fn one_of_each(payments: Vec<Payment>, not_all: bool, asked_about: &Payment) -> Vec<OtherMeant> {
+        let whose = |payment: &Payment| (payment.business_id, Beneficiary::of(payment));
+        let each = one_of_each(payments, whose, Some(asked_about.business_id)).into_iter();
         let each = each.map(|payment| OtherMeant::Payment(Box::new(payment)));
         each.chain(not_all.then_some(OtherMeant::NotAllChecked)).collect()
     }
 
-    /// As many as a person is told of, and that not all were looked at.
-    pub fn likeliest(others: &[OtherMeant]) -> impl Iterator<Item = &OtherMeant> {
-        let is_payment = |other: &&OtherMeant| matches!(other, OtherMeant::Payment(_));
-        let payments = others.iter().filter(is_payment).take(OTHERS_TOLD);
-        payments.chain(others.iter().filter(move |other| !is_payment(other)))
+    /// As many as a person is told of, how many there are beside them, and that not all were looked at.
+    pub fn likeliest(others: Vec<OtherMeant>) -> Vec<OtherMeant> {
+        let is_payment = |other: &OtherMeant| matches!(other, OtherMeant::Payment(_));
+        let (mut told, not_all): (Vec<_>, Vec<_>) = others.into_iter().partition(is_payment);
+        let left = told.len().saturating_sub(OTHERS_TOLD);
+        told.truncate(OTHERS_TOLD);
+        told.extend((left > 0).then_some(OtherMeant::More(left)));
+        told.extend(not_all);
+        told
+    }
+
+    /// What a person is told, with the words for a payment, and those for that not all were looked at.
+    pub fn in_words(&self, payment: impl FnOnce(&Payment) -> String, not_all: &str) -> String {
+        match self {
+            OtherMeant::Payment(other) => payment(other),
+            OtherMeant::More(left) => more_in_words(*left),
+            OtherMeant::NotAllChecked => not_all.to_owned(),
+        }
     }
 }
 
@@ -138,12 +156,8 @@ pub async fn asked_by_whom_he_knows(
         })
     };
     let (low, high) = similar_amounts(received);
-    // Whose payments are looked at by whatever name.
-    let mut theirs: Vec<i64> = before.iter().map(|before| before.business_id).collect();
-    theirs.sort_unstable();
-    theirs.dedup();
-    let theirs = (!may_be_anybody).then_some(theirs.as_slice());
-    let asked = on_others_of_his_name(app, alert, (account, theirs), (&payer, received)).await?;
+    let theirs = (!may_be_anybody).then(|| Known::of(&before));
+    let asked = on_others_of_his_name(app, alert, (account, theirs.as_ref()), (&payer, received)).await?;
     let may_be_meant = |other: &Payment| {
         (other.status == Status::Pending || has_ended_lately(other, interval(alert), alert.first_seen))
             && is_timely(other, interval(alert), alert.first_seen)
@@ -153,26 +167,71 @@ pub async fn asked_by_whom_he_knows(
     };
     let others: Vec<Payment> = asked.payments.into_iter().filter(may_be_meant).collect();
     let known: Vec<Payment> = others.iter().filter(|other| is_known(other)).cloned().collect();
-    let not_all = asked.may_be_more || may_be_anybody && known.is_empty() && !others.is_empty();
-    Ok(OtherMeant::one_of_each(known, not_all))
+    let not_all = asked.may_be_more || may_be_anybody && known.len() < others.len();
+    Ok(OtherMeant::one_of_each(known, not_all, winner))
+}
+
+/// Whom a payer has paid: the businesses of those payments, and the wallets that some of them filled. The newest first.
+struct Known {
+    businesses: Vec<i64>,
+    wallets: Vec<i64>,
+}
+
+impl Known {
+    fn of(before: &[Payment]) -> Known {
+        let (mut businesses, mut wallets) = (Vec::new(), Vec::new());
+        for payment in before {
+            if !businesses.contains(&payment.business_id) {
+                businesses.push(payment.business_id);
+            }
+            if let Some(wallet_id) = payment.wallet_id.filter(|id| !wallets.contains(id)) {
+                wallets.push(wallet_id);
+            }
+        }
+        Known { businesses, wallets }
+    }
+
+    /// Whether each of these businesses can be asked about by itself.
+    fn are_few(&self) -> bool {
+        self.businesses.len() <= SHOPS_MAX
+    }
 }
 
 /// Payments of about the amount on all accounts of the mode but this one that may bear the payer's name: by the index of names, and as
-/// they asked before they were corrected. Where his name cannot be looked for whole, because it has an initial or the bank
-/// cut it, those businesses' payments of about the amount under whatever name; of nobody in particular these are too many.
+/// they asked before they were corrected; and those of the wallets that he has filled, through whichever shop. Where his name cannot be looked for whole,
+/// because it has an initial or the bank cut it, or where too many bear it, those businesses' payments of about the amount
+/// under whatever name; of nobody in particular these are too many.
 async fn on_others_of_his_name(
     app: &App,
     alert: &AlertRow,
-    (account, theirs): (&ReceivingAccount, Option<&[i64]>),
+    (account, theirs): (&ReceivingAccount, Option<&Known>),
     (payer, received): (&Folded, Money),
 ) -> Result<Beside, OpError> {
     let sought = sought_keys(payer, Likeness::NotDifferent);
     let similar = similar_amounts(received);
-    let by_name = app.store.payments_elsewhere(&all_but(account, &sought, similar, Ended::All)).await?;
-    let (mut payments, mut may_be_more) = (by_name.payments, by_name.may_be_more);
-    let is_hard = sought.is_incomplete || sought.may_share_one_word || alert.facts.payer_name_cut;
+    let anybodys = all_but(account, &sought, similar, Ended::All);
+    let few = theirs.filter(|theirs| theirs.are_few());
+    // Nobody else's payments count, so that no crowd of them sends the money to a person.
+    let shops: Vec<Option<i64>> =
+        few.map_or(vec![None], |few| few.businesses.iter().copied().map(Some).collect());
+    let by_name = shops.into_iter().map(|business_id| Elsewhere { business_id, ..anybodys });
+    let by_name = by_name.map(|asked| async move { app.store.payments_elsewhere(&asked).await });
+    let by_name = try_join_all(by_name).await?;
+    let too_many = by_name.iter().any(|found| found.may_be_more);
+    let mut payments: Vec<Payment> = by_name.into_iter().flat_map(|found| found.payments).collect();
+    let is_hard = sought.is_incomplete
+        || sought.may_share_one_word
+        || alert.facts.payer_name_cut
+        || few.is_some() && too_many;
+    let mut may_be_more = few.is_none() && too_many;
+    if let Some(theirs) = theirs {
+        let topups = app.store.open_topups_elsewhere(&theirs.wallets, account.id, similar, ON_EACH_MAX);
+        let (topups, are_more) = topups.await?;
+        may_be_more |= are_more;
+        payments.extend(topups);
+    }
     let may_be_theirs = |one: &&ReceivingAccount| {
-        let is_theirs = |owner: i64| theirs.is_none_or(|theirs| theirs.contains(&owner));
+        let is_theirs = |owner: i64| theirs.is_none_or(|theirs| theirs.businesses.contains(&owner));
         one.id != account.id
             && one.mode == account.mode
             && !one.is_spent_unused
@@ -181,12 +240,13 @@ async fn on_others_of_his_name(
     let accounts = app.directory.accounts().await?;
     let mut others: Vec<&ReceivingAccount> = accounts.iter().filter(may_be_theirs).collect();
     others.sort_by_key(|one| Reverse(one.id));
-    may_be_more |= is_hard && (others.len() > ACCOUNTS_MAX || theirs.is_none_or(|all| all.len() > SHOPS_MAX));
+    may_be_more |= is_hard && (others.len() > ACCOUNTS_MAX || few.is_none());
+    let shops = few.filter(|_| is_hard).map_or(&[][..], |few| &few.businesses);
     for other in others.into_iter().take(ACCOUNTS_MAX) {
         let asked = asked_before(app, alert, other.id, received).await?;
         may_be_more |= asked.may_be_more;
         payments.extend(asked.before);
-        for business_id in theirs.unwrap_or_default().iter().take(if is_hard { SHOPS_MAX } else { 0 }) {
+        for business_id in shops {
             let most = (ON_EACH_MAX, alert.first_seen - SUGGEST_WITHIN);
             let of_shop = app.store.payments_of_about((other.id, *business_id), similar, most).await?;
             may_be_more |= of_shop.len() >= ON_EACH_MAX;

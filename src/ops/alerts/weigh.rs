@@ -58,8 +58,8 @@ pub struct Weighed {
 /// What the caller knows that speaks against an approval by itself.
 pub struct Objection {
     pub reason: String,
-    /// The payment it is about, which a person must see among the suggestions.
-    pub about: Option<Payment>,
+    /// The payments it is about, which a person must see among the suggestions.
+    pub about: Vec<Payment>,
 }
 
 pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
@@ -155,12 +155,12 @@ async fn weigh_since(
         }
         let named = named_besides(app, alert, payment, (&account, received), &known.before).await?;
         if !named.is_empty() {
-            of_winner.extend(OtherMeant::likeliest(&named).map(|other| names_another(other, payment)));
+            of_winner.extend(OtherMeant::likeliest(named).iter().map(|other| names_another(other, payment)));
             doubt_kinds.push("names_another");
         }
         let asked = asked_by_whom_he_knows(app, alert, &account, payment, received).await?;
         if !asked.is_empty() {
-            of_winner.extend(OtherMeant::likeliest(&asked).map(asked_by_known));
+            of_winner.extend(OtherMeant::likeliest(asked).iter().map(asked_by_known));
             doubt_kinds.push("asked_elsewhere");
         }
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
@@ -194,9 +194,9 @@ async fn weigh_since(
         decision.show_elsewhere(consider_on(WhichAccount::Another, &incoming, &candidates(&elsewhere)));
     }
     let mut payments = known.payments;
-    if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
-        show(&incoming, alert.account_id, about, &mut decision);
-        add_unknown(&mut payments, vec![about.clone()]);
+    if let Some(objection) = objection {
+        show(&incoming, alert.account_id, &objection.about, &mut decision);
+        add_unknown(&mut payments, objection.about.clone());
     }
     let undone_by = similar.undone_by;
     let account = Some(account);
@@ -259,22 +259,22 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
 
 /// That the payer's words name somebody else's customer.
 pub fn names_another(other: &OtherMeant, chosen: &Payment) -> String {
-    let OtherMeant::Payment(other) = other else { return NOT_ALL_NAMED.to_owned() };
-    let theirs = match Beneficiary::of(other) == Beneficiary::of(chosen) {
-        true => format!("payment {:?}", other.transaction_id),
-        false => of_another_in_words(&other.transaction_id, other.business_id),
+    let asks = |other: &Payment| {
+        let theirs = match Beneficiary::of(other) == Beneficiary::of(chosen) {
+            true => format!("payment {:?}", other.transaction_id),
+            false => of_another_in_words(&other.transaction_id, other.business_id),
+        };
+        format!("{NAMES_ANOTHER} {theirs}, which asks for about as much")
     };
-    format!("{NAMES_ANOTHER} {theirs}, which asks for about as much")
+    other.in_words(asks, NOT_ALL_NAMED)
 }
 
 /// That a shop which the payer knows asks for the money elsewhere.
 pub fn asked_by_known(other: &OtherMeant) -> String {
-    match other {
-        OtherMeant::NotAllChecked => NOT_ALL_ELSEWHERE.to_owned(),
-        OtherMeant::Payment(other) => {
-            format!("{} {ASKED_BY_KNOWN}", of_another_in_words(&other.transaction_id, other.business_id))
-        }
-    }
+    let asks = |other: &Payment| {
+        format!("{} {ASKED_BY_KNOWN}", of_another_in_words(&other.transaction_id, other.business_id))
+    };
+    other.in_words(asks, NOT_ALL_ELSEWHERE)
 }
 
 /// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.
@@ -291,16 +291,18 @@ fn kinds_of_doubts(alert: &AlertRow, objection: Option<&Objection>, similar: &Si
     .collect()
 }
 
-/// Puts a payment among the suggestions, however many are likelier.
-fn show(incoming: &Incoming<'_>, account_id: Option<i64>, payment: &Payment, decision: &mut Decision) {
-    if decision.considered.iter().any(|c| c.payment_id == payment.id) {
-        return;
-    }
-    let is_own = payment.account_id == account_id;
-    let which_account = if is_own { WhichAccount::Own } else { WhichAccount::Another };
-    let alone = candidates(std::slice::from_ref(payment));
-    decision.considered.truncate(SUGGESTIONS_MAX - 1);
-    decision.considered.extend(alone.iter().map(|one| consider_alone(which_account, incoming, one)));
+/// Puts payments among the suggestions, however many are likelier.
+fn show(incoming: &Incoming<'_>, account_id: Option<i64>, payments: &[Payment], decision: &mut Decision) {
+    let is_new = |payment: &&Payment| decision.considered.iter().all(|c| c.payment_id != payment.id);
+    let weighed = |payment: &Payment| {
+        let is_own = payment.account_id == account_id;
+        let which_account = if is_own { WhichAccount::Own } else { WhichAccount::Another };
+        let alone = candidates(std::slice::from_ref(payment));
+        alone.iter().map(|one| consider_alone(which_account, incoming, one)).collect::<Vec<_>>()
+    };
+    let more: Vec<Considered> = payments.iter().filter(is_new).flat_map(weighed).collect();
+    decision.considered.truncate(SUGGESTIONS_MAX.saturating_sub(more.len()));
+    decision.considered.extend(more);
 }
 
 /// What is known of the payments that may be meant.

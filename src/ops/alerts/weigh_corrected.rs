@@ -1,8 +1,8 @@
 //! Weighs an alert more strictly where the payment it would pay was corrected, or may have been asked for after the money
 //! came: a merchant must not fish for other people's money (contract/matching.md#m18). Read only.
 //!
-//! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
-//! or the payment was made when the money may have come (`decide`).
+//! Asked for an alert that waits when a correction comes (`rematch`), for one that comes when the correction
+//! or the payment was made when the money may have come (`decide`), and of a payment that a person approves (`who_else`).
 
 use super::may_be_meant::{asked_before, ended_lately};
 use super::other_accounts::ever_on_other_accounts;
@@ -11,12 +11,13 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Verdicts, are_two_customers, of_another_in_words, similar_amounts, speaks_since,
+    AmountFit, Beneficiary, CLOCK_SLACK, OTHERS_TOLD, Verdicts, are_two_customers, as_many_as_told,
+    of_another_in_words, one_of_each, similar_amounts, speaks_since,
 };
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, NameVerdict, in_common, says_nothing, verdict_folded};
 use crate::domain::payment::{Payment, Status};
-use crate::domain::same_transfer::interval;
+use crate::domain::same_transfer::{came_by, came_from, interval};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::payments::like_names::{ANY_AMOUNT, Beside, Wanted, is_index_unfinished, payments_like};
@@ -26,24 +27,98 @@ const OTHERS_WITHIN: Span = Span::days(7);
 /// Payments of like names compared; at the limit a person decides.
 const OTHERS_MAX: usize = 2_000;
 
-/// Weighs an alert. A payment of those that `is_suspect` names takes it only if it can be nobody else's.
+/// Whether the payment was asked for or corrected when the money may have come already. A correction costs nothing, so it counts
+/// also where the bank's clock may be ahead of ours.
+pub(in crate::ops) fn may_be_fished(alert: &AlertRow, payment: &Payment) -> bool {
+    payment.created_at > came_by(alert)
+        || payment.corrections > 0 && payment.updated_at > came_from(alert) - CLOCK_SLACK
+}
+
+/// Weighs an alert. A payment of those that `is_suspect` names takes it only if it can be nobody else's. Where something else speaks
+/// against it, whose it may be is told beside that.
 pub(in crate::ops) async fn weigh_corrected(
     app: &App,
     alert: &AlertRow,
     is_suspect: impl Fn(&Payment) -> bool,
 ) -> Result<Weighed, OpError> {
     let weighed = weigh(app, alert).await?;
-    let Verdicts::Approve { payment_id, .. } = &weighed.decision.verdict else { return Ok(weighed) };
-    let chosen = weighed.payments.iter().find(|payment| payment.id == *payment_id);
+    let chosen = match &weighed.decision.verdict {
+        Verdicts::Approve { payment_id, .. } => Some(*payment_id),
+        _ => weighed.decision.winners().next().map(|winner| winner.payment_id),
+    };
+    let chosen = weighed.payments.iter().find(|payment| Some(payment.id) == chosen);
     let Some(chosen) = chosen.filter(|payment| is_suspect(payment)) else { return Ok(weighed) };
     let Some(account) = &weighed.account else { return Ok(weighed) };
-    match somebody_else(app, alert, account, chosen).await? {
+    match somebody_else(app, alert, account, chosen).await?.and_then(|against| against.objection(chosen)) {
         Some(objection) => weigh_against(app, alert, Some(&objection)).await,
         None => Ok(weighed),
     }
 }
 
-/// What speaks against the corrected payment: on this account a payment of another beneficiary, open or ended
+/// What a person is told who approves such a payment: whose the money may be, but for those whom the reason names for which the
+/// alert waits.
+pub(in crate::ops) async fn untold_of_fished(
+    app: &App,
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    payment: &Payment,
+) -> Result<Vec<String>, OpError> {
+    if !may_be_fished(alert, payment) {
+        return Ok(Vec::new());
+    }
+    let Some(against) = somebody_else(app, alert, account, payment).await? else { return Ok(Vec::new()) };
+    Ok(against.untold(payment, &alert.reason))
+}
+
+/// What speaks against a payment that may be fished for.
+struct Against {
+    /// One payment of each other beneficiary, each with how it asks.
+    others: Vec<(Payment, &'static str)>,
+    /// Another customer's of the same beneficiary.
+    customers: Option<Payment>,
+    not_all: bool,
+}
+
+impl Against {
+    fn objection(self, payment: &Payment) -> Option<Objection> {
+        let mut reasons = as_many_as_told(self.others.iter().map(in_words).collect());
+        // Nothing that fits another beneficiary's is another customer's alone.
+        let customers = self.customers.filter(|_| reasons.is_empty());
+        reasons.extend(customers.as_ref().map(of_customer));
+        if self.not_all && customers.is_none() {
+            reasons.push(NOT_ALL.to_owned());
+        }
+        let others = self.others.into_iter().take(OTHERS_TOLD).map(|(other, _)| other);
+        let about = others.chain(customers).collect();
+        let reason = format!("{}, and {}", why(payment), reasons.join(", and "));
+        (!reasons.is_empty()).then_some(Objection { reason, about })
+    }
+
+    fn untold(self, payment: &Payment, told: &str) -> Vec<String> {
+        let is_told = |other: &Payment| {
+            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+            // What stands behind ends the number.
+            [" ", ","].iter().any(|end| told.contains(&format!("{theirs}{end}")))
+        };
+        let left = self.others.iter().filter(|(other, _)| !is_told(other));
+        let mut untold = as_many_as_told(left.map(in_words).collect());
+        untold.extend(self.customers.as_ref().map(of_customer).filter(|one| !told.contains(one)));
+        untold.extend((self.not_all && !told.contains(NOT_ALL)).then(|| NOT_ALL.to_owned()));
+        untold.iter().map(|one| format!("{}, and {one}", why(payment))).collect()
+    }
+}
+
+const NOT_ALL: &str = "not all payments that may be meant could be checked";
+
+fn in_words((other, how): &(Payment, &'static str)) -> String {
+    format!("{} {how}", of_another_in_words(&other.transaction_id, other.business_id))
+}
+
+fn of_customer(other: &Payment) -> String {
+    format!("payment {:?} of another customer of the same business bears this name", other.transaction_id)
+}
+
+/// What speaks against the corrected payment, one payment of each other beneficiary: on this account one, open or ended
 /// lately, whose name is like the alert's; or one of the amount or about it, open, ended lately or corrected since,
 /// whatever its name, for people pay from the accounts of others, and round. On any other account one whose name is like the alert's and that the
 /// money would pay, for people pay into the account that they know.
@@ -52,7 +127,7 @@ async fn somebody_else(
     alert: &AlertRow,
     account: &ReceivingAccount,
     payment: &Payment,
-) -> Result<Option<Objection>, OpError> {
+) -> Result<Option<Against>, OpError> {
     let (Some(account_id), Some(name), Some(received)) =
         (payment.account_id, &alert.facts.payer_name, alert.facts.amount)
     else {
@@ -61,40 +136,8 @@ async fn somebody_else(
     let own = Beneficiary::of(payment);
     // What a business simulates on an account that several share is meant for none of the others, and tells it of none.
     let is_others = |other: &Payment| alert.simulated_for.is_none() && Beneficiary::of(other) != own;
-    let (exact, by_rule, near) = tokio::try_join!(
-        app.store.open_payments_of_others(account_id, received, payment.business_id),
-        app.store.open_payments_by_rule(account_id, received, OTHERS_MAX),
-        app.store.open_payments_between(account_id, similar_amounts(received), OTHERS_MAX),
-    )?;
-    let may_be_more = by_rule.len() >= OTHERS_MAX || near.len() >= OTHERS_MAX;
-    let mut others = exact.into_iter().chain(by_rule).chain(near);
-    if let Some(other) = others.find(|other| is_others(other)) {
-        let asks_for = match other.amount == received {
-            true => "on this account asks for exactly what was received",
-            false => "on this account asks for about what was received",
-        };
-        return Ok(Some(objection(payment, other, asks_for)));
-    }
-    let ((ended, is_cut), before) = tokio::try_join!(
-        ended_lately(app, alert, account_id, (similar_amounts(received), received)),
-        asked_before(app, alert, account_id, received),
-    )?;
-    let may_be_more = may_be_more || is_cut || before.may_be_more;
-    // Whoever pays for somebody else is no less meant when that payment has ended, or was corrected.
-    if let Some(other) = ended.into_iter().find(|other| is_others(other)) {
-        return Ok(Some(objection(
-            payment,
-            other,
-            "on this account, which has ended, asked for about what was received",
-        )));
-    }
-    if let Some(other) = before.payments.into_iter().find(|other| is_others(other)) {
-        return Ok(Some(objection(
-            payment,
-            other,
-            "on this account asked for about that before it was corrected",
-        )));
-    }
+    let (mut others, may_be_more) = about_the_amount(app, alert, account_id, payment.business_id).await?;
+    others.retain(|(other, _)| is_others(other));
     let wanted = Wanted {
         account_id: Some(account_id),
         payer_name: name,
@@ -108,30 +151,6 @@ async fn somebody_else(
     let found = payments_like(app, &wanted).await?;
     let (cut, received_name) = (alert.facts.cut_lengths(), Folded::new(name));
     let since = (app.now() - OTHERS_WITHIN).min(speaks_since(interval(alert), alert.first_seen));
-    let common = |name: &Folded| in_common(name, &received_name, &cut);
-    let name = Folded::new(&payment.payer_name);
-    // Another customer of the same merchant, whom the bank's words name more fully, however much he was to pay.
-    let is_other_customers = |other: &Payment| {
-        let expected = Folded::new(&other.payer_name);
-        let (borne, theirs) = (common(&name), common(&expected));
-        let verdict = verdict_folded(&expected, &received_name, &cut);
-        Beneficiary::of(other) == own
-            && other.id != payment.id
-            && ended_after(other, since)
-            && theirs.is_much()
-            && (expected.same_words(&received_name)
-                || are_two_customers((&name, borne), (&expected, theirs), verdict))
-    };
-    let is_named_so = name.same_words(&received_name);
-    let mut of_customers = found.payments.iter().filter(|_| !is_named_so);
-    if let Some(other) = of_customers.find(|other| is_other_customers(other)) {
-        let reason = format!(
-            "{}, and payment {:?} of another customer of the same business bears this name",
-            why(payment),
-            other.transaction_id
-        );
-        return Ok(Some(Objection { reason, about: Some(other.clone()) }));
-    }
     let counts = |other: &Payment| {
         let expected = Folded::new(&other.payer_name);
         is_others(other)
@@ -140,27 +159,89 @@ async fn somebody_else(
             && !says_nothing(&expected, Some(&received_name), &cut)
             && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different
     };
-    if let Some(other) = found.payments.into_iter().find(counts) {
-        return Ok(Some(objection(payment, other, "on this account has a similar payer's name")));
-    }
-    let beside = ever_on_other_accounts(app, alert, account, received).await?;
-    let Beside { payments: elsewhere, may_be_more: may_be_elsewhere } = beside;
+    let Beside { payments: elsewhere, may_be_more: may_be_elsewhere } =
+        ever_on_other_accounts(app, alert, account, received).await?;
+    let like_named = found.payments.iter().filter(|other| counts(other)).cloned();
+    others.extend(like_named.map(|other| (other, "on this account has a similar payer's name")));
     let would_be_paid = |other: &Payment| AmountFit::of(other, received).approves() && counts(other);
-    if let Some(other) = elsewhere.into_iter().find(would_be_paid) {
-        return Ok(Some(objection(
-            payment,
-            other,
-            "on another account fits what was received and has a similar payer's name",
-        )));
-    }
-    let cannot_be_sure = may_be_more
+    let fitting = elsewhere.into_iter().filter(would_be_paid);
+    others
+        .extend(fitting.map(|other| {
+            (other, "on another account fits what was received and has a similar payer's name")
+        }));
+    let not_all = may_be_more
         || may_be_elsewhere
         || found.may_be_more
         || found.misses_close_ones
         || !cut.is_empty()
         || is_unfinished;
-    let reason = || format!("{}, and not all payments with a similar name could be checked", why(payment));
-    Ok(cannot_be_sure.then(|| Objection { reason: reason(), about: None }))
+    let customers = another_customer(alert, payment, (&received_name, since), &found.payments).cloned();
+    let whose = |(other, _): &(Payment, &str)| (other.business_id, Beneficiary::of(other));
+    let others = one_of_each(others, whose, Some(payment.business_id));
+    Ok(Some(Against { others, customers, not_all }))
+}
+
+/// Payments on the account, whosever, that ask for the amount or about it, or did, each with how it asks; and whether there may be
+/// more of them.
+async fn about_the_amount(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    business_id: i64,
+) -> Result<(Vec<(Payment, &'static str)>, bool), OpError> {
+    let Some(received) = alert.facts.amount else { return Ok((Vec::new(), true)) };
+    let similar = similar_amounts(received);
+    let (exact, by_rule, near) = tokio::try_join!(
+        app.store.open_payments_of_others(account_id, received, business_id),
+        app.store.open_payments_by_rule(account_id, received, OTHERS_MAX),
+        app.store.open_payments_between(account_id, similar, OTHERS_MAX),
+    )?;
+    let ((ended, is_cut), before) = tokio::try_join!(
+        ended_lately(app, alert, account_id, (similar, received)),
+        asked_before(app, alert, account_id, received),
+    )?;
+    let may_be_more = by_rule.len() >= OTHERS_MAX || near.len() >= OTHERS_MAX || is_cut || before.may_be_more;
+    let (mut asking, about): (Vec<Payment>, Vec<Payment>) =
+        exact.into_iter().chain(by_rule).chain(near).partition(|other| other.amount == received);
+    asking.extend(about);
+    let asks = |other: Payment| match other.amount == received {
+        true => (other, "on this account asks for exactly what was received"),
+        false => (other, "on this account asks for about what was received"),
+    };
+    let ended = ended
+        .into_iter()
+        // Whoever pays for somebody else is no less meant when that payment has ended, or was corrected.
+        .map(|other| (other, "on this account, which has ended, asked for about what was received"));
+    let before = before
+        .payments
+        .into_iter()
+        .map(|other| (other, "on this account asked for about that before it was corrected"));
+    Ok((asking.into_iter().map(asks).chain(ended).chain(before).collect(), may_be_more))
+}
+
+/// Another customer of the same merchant, whom the bank's words name more fully, however much he was to pay.
+fn another_customer<'a>(
+    alert: &AlertRow,
+    payment: &Payment,
+    (received_name, since): (&Folded, Timestamp),
+    like_named: &'a [Payment],
+) -> Option<&'a Payment> {
+    let (own, cut) = (Beneficiary::of(payment), alert.facts.cut_lengths());
+    let common = |name: &Folded| in_common(name, received_name, &cut);
+    let name = Folded::new(&payment.payer_name);
+    let is_other_customers = |other: &&Payment| {
+        let expected = Folded::new(&other.payer_name);
+        let (borne, theirs) = (common(&name), common(&expected));
+        let verdict = verdict_folded(&expected, received_name, &cut);
+        Beneficiary::of(other) == own
+            && other.id != payment.id
+            && ended_after(other, since)
+            && theirs.is_much()
+            && (expected.same_words(received_name)
+                || are_two_customers((&name, borne), (&expected, theirs), verdict))
+    };
+    let is_named_so = name.same_words(received_name);
+    like_named.iter().filter(|_| !is_named_so).find(is_other_customers)
 }
 
 /// Why it is weighed so.
@@ -169,11 +250,6 @@ fn why(payment: &Payment) -> &'static str {
         0 => "the payment may have been asked for after the money came",
         _ => "the amount was corrected",
     }
-}
-
-fn objection(payment: &Payment, other: Payment, how: &str) -> Objection {
-    let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-    Objection { reason: format!("{}, and {theirs} {how}", why(payment)), about: Some(other) }
 }
 
 /// Still open, or ended after a time.

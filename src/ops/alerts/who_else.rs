@@ -6,12 +6,13 @@ use super::may_be_meant::{asked_before, ended_lately};
 use super::named_besides::named_besides;
 use super::other_accounts::{OtherMeant, asked_by_whom_he_knows, on_all_but, shows_digits};
 use super::weigh::{asked_by_known, names_another, weigh};
+use super::weigh_corrected::untold_of_fished;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Considered, OTHERS_TOLD, TimeFit, WhichAccount, first_of_each, is_timely,
-    of_another_in_words,
+    AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, as_many_as_told, is_timely,
+    of_another_in_words, one_of_each,
 };
 use crate::domain::money::Money;
 use crate::domain::name::{self, Comparison, Folded, NameVerdict, says_nothing};
@@ -34,8 +35,8 @@ const NOT_ALL_THAT_ASK: &str =
 const NOT_ALL_ELSEWHERE: &str = "the alert does not settle its account, and not all payments of this amount on the \
      others that may be meant were checked";
 
-/// Whom the payer's words name, and who asks elsewhere that he has paid on this account before: another beneficiary's payment that the
-/// reason does not name for which the alert waits.
+/// Whom the payer's words name, who asks elsewhere that he has paid on this account before, and whose money it may be where the payment
+/// may be fished for: another beneficiary's payment that the reason does not name for which the alert waits.
 pub async fn untold_meanings(
     app: &App,
     alert: &AlertRow,
@@ -45,9 +46,15 @@ pub async fn untold_meanings(
     let before = asked_before(app, alert, account.id, received).await?.before;
     let named = named_besides(app, alert, payment, (account, received), &before).await?;
     let known = asked_by_whom_he_knows(app, alert, account, payment, received).await?;
-    let told = named.iter().map(|other| names_another(other, payment));
-    let all = told.chain(known.iter().map(asked_by_known));
-    Ok(all.filter(|told| !alert.reason.contains(told)).take(OTHERS_TOLD).collect())
+    let untold = |others: Vec<OtherMeant>, in_words: &dyn Fn(&OtherMeant) -> String| {
+        let is_told = |other: &OtherMeant| alert.reason.contains(&in_words(other));
+        let left = others.into_iter().filter(|other| !is_told(other)).collect();
+        OtherMeant::likeliest(left).iter().map(in_words).collect::<Vec<String>>()
+    };
+    let mut all = untold(named, &|other| names_another(other, payment));
+    all.extend(untold(known, &asked_by_known));
+    all.extend(untold_of_fished(app, alert, account, payment).await?);
+    Ok(all)
 }
 
 /// The payment fits only nearly or has ended, and another beneficiary's fits; or the time does not fit it, and fits
@@ -84,20 +91,21 @@ pub async fn fits_another(
     };
     let is_here = |other: &Considered| is_settled || other.which_account == WhichAccount::Own;
     let counts = |other: &&Considered| is_here(other) && !(is_as_good && is_told(other));
+    let whose = |other: &Considered| (other.business_id, other.beneficiary);
     let fitting = weighed.decision.fitting_others(own).filter(counts).map(|other| {
-        (other.beneficiary, format!("{}, of just this payer's name, and {this}", other.rival_in_words()))
+        (whose(other), format!("{}, of just this payer's name, and {this}", other.rival_in_words()))
     });
-    // Of two that fit only nearly nothing but the time and the reason says more.
+    // Of two that fit only nearly, and of one that has ended, nothing but the time and the reason says more.
     let is_asked = |other: &&Considered| {
-        let both_nearly = !fits && payment.status == Status::Pending && !is_told(other);
-        counts(other) && (!in_time || !is_settled || is_as_good || both_nearly)
+        let neither_fits = fits != (payment.status == Status::Pending) && !is_told(other);
+        counts(other) && (!in_time || !is_settled || is_as_good || neither_fits)
     };
     let near = weighed.decision.near_others(own).filter(is_asked).map(|other| {
         let but = if in_time { this } else { "the time fits it and not this one" };
-        (other.beneficiary, format!("{}, from a payer of such a name, and {but}", other.rival_in_words()))
+        (whose(other), format!("{}, from a payer of such a name, and {but}", other.rival_in_words()))
     });
-    let each = first_of_each(fitting.chain(near), |(whose, _)| *whose, OTHERS_TOLD);
-    let mut why: Vec<String> = each.into_iter().map(|(_, told)| told).collect();
+    let each = one_of_each(fitting.chain(near), |(whose, _)| *whose, Some(payment.business_id));
+    let mut why = as_many_as_told(each.into_iter().map(|(_, told)| told).collect());
     if weighed.is_incomplete {
         let not_all = "too many others have the amount or a similar name: not all were checked";
         why.push(format!("{this}, and {not_all}"));
@@ -131,12 +139,12 @@ pub async fn asks_for_the_same(
     };
     let all = exact.iter().chain(&by_rule).chain(&ended).chain(&asked.before);
     let rivals = all.filter(is_rival).cloned().collect();
-    let in_words = |other: &OtherMeant| {
-        let OtherMeant::Payment(other) = other else { return NOT_ALL_THAT_ASK.to_owned() };
+    let asks = |other: &Payment| {
         let theirs = of_another_in_words(&other.transaction_id, other.business_id);
         format!("the alert shows no payer, and {theirs} asks for what was received as well")
     };
-    Ok(OtherMeant::likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
+    let told = OtherMeant::likeliest(OtherMeant::one_of_each(rivals, not_all, payment));
+    Ok(told.iter().map(|other| other.in_words(asks, NOT_ALL_THAT_ASK)).collect())
 }
 
 /// Several accounts of ours may be the one that the money came to.
@@ -213,8 +221,7 @@ pub async fn fits_elsewhere(
             && !says_nothing(&expected, folded.as_ref(), &cut)
     };
     let rivals: Vec<Payment> = payments.iter().filter(is_rival).cloned().collect();
-    let in_words = |other: &OtherMeant| {
-        let OtherMeant::Payment(other) = other else { return NOT_ALL_ELSEWHERE.to_owned() };
+    let asks = |other: &Payment| {
         let theirs = of_another_in_words(&other.transaction_id, other.business_id);
         let whose = if payer.is_some() { ", from a payer of such a name" } else { "" };
         format!(
@@ -222,5 +229,6 @@ pub async fn fits_elsewhere(
              what was received{whose}"
         )
     };
-    Ok(OtherMeant::likeliest(&OtherMeant::one_of_each(rivals, not_all)).map(in_words).collect())
+    let told = OtherMeant::likeliest(OtherMeant::one_of_each(rivals, not_all, payment));
+    Ok(told.iter().map(|other| other.in_words(asks, NOT_ALL_ELSEWHERE)).collect())
 }

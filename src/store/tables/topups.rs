@@ -3,9 +3,13 @@
 //! Everything else about their rows is in `payments`, and what became of them in `settlements`. Used by
 //! ops alone.
 
+use futures_util::future::try_join_all;
+
+use super::payments::{decode, select};
 use crate::domain::money::Money;
+use crate::domain::payment::Payment;
 use crate::store::engine::sql::statements;
-use crate::store::{Step, Store, StoreError};
+use crate::store::{Step, Store, StoreError, Value};
 
 statements! {
     EXPECTED: query {
@@ -25,6 +29,10 @@ statements! {
         "insert into topup_sums (wallet_id, business_id, asked_kobo) values ($1, $2, $3) \
          on conflict (wallet_id, business_id) do update set asked_kobo = topup_sums.asked_kobo + $3 \
          where topup_sums.asked_kobo <= $4"
+    }
+    ELSEWHERE: query {
+        select!(" where status = 'pending' and wallet_id in ($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) \
+                 and account_id <> $1 and amount_kobo between $2 and $3 limit $4")
     }
     OPEN_TOPUPS: query {
         "select id from payments where wallet_id = $1 and status = 'pending' and kind = 'topup' \
@@ -56,7 +64,31 @@ pub fn is_count(statement: &str) -> bool {
     [HOLDS_NO_MORE.name, COUNT_TOPUP.name].contains(&statement)
 }
 
+/// Wallets that are asked about in one statement.
+const WALLETS: usize = 16;
+
 impl Store {
+    /// Open top-ups of these wallets of such an amount that are to come to any account but this one, and whether there are more: so many
+    /// of each sixteen wallets are read.
+    pub async fn open_topups_elsewhere(
+        &self,
+        wallets: &[i64],
+        but_on: i64,
+        amounts: (Money, Money),
+        limit: usize,
+    ) -> Result<(Vec<Payment>, bool), StoreError> {
+        let reads = wallets.chunks(WALLETS).map(|wallets| {
+            let mut params: Vec<Value> = vec![but_on.into(), amounts.0.into(), amounts.1.into()];
+            params.push((limit as i64).into());
+            params.extend((0..WALLETS).map(|n| Value::from(wallets[n.min(wallets.len() - 1)])));
+            self.read(&ELSEWHERE, params)
+        });
+        let found = try_join_all(reads).await?;
+        let may_be_more = found.iter().any(|rows| rows.len() >= limit);
+        let payments = found.into_iter().flatten().map(decode).collect::<Result<Vec<Payment>, _>>()?;
+        Ok((payments, may_be_more))
+    }
+
     /// The sum of all top-ups of a wallet that may still be approved.
     pub async fn expected_topups(&self, wallet_id: i64) -> Result<Money, StoreError> {
         let row = self.read_one(&EXPECTED, vec![wallet_id.into()]).await?;

@@ -1,5 +1,7 @@
 //! Nobody's payment hides another's: one of each beneficiary.
 
+use std::collections::HashSet;
+
 use super::*;
 
 const PAYER: &str = "HALIMA GARBA DANLADI";
@@ -25,6 +27,42 @@ fn a_reason_tells_of_one_payment_of_each_beneficiary_up_to_five() {
         assert_eq!(reasons(&beside(others)), told, "{others}");
     }
     assert_eq!(approved(&beside(0)), Some(1));
+}
+
+#[test]
+fn how_many_more_may_be_meant_is_told() {
+    for (others, told) in [
+        (5, None),
+        (6, Some("the payment of one more beneficiary may be meant")),
+        (8, Some("payments of 3 more beneficiaries may be meant")),
+    ] {
+        let Verdicts::Review { reasons, .. } = beside(others).verdict else { panic!("{others}") };
+        let more: Vec<&str> =
+            reasons.iter().map(String::as_str).filter(|reason| reason.contains(" more ")).collect();
+        assert_eq!(more, told.into_iter().collect::<Vec<_>>(), "{others}");
+    }
+}
+
+#[test]
+fn of_those_who_may_be_meant_a_business_comes_before_its_wallets_and_the_one_in_question_last() {
+    let (shop, wallet) = (Beneficiary::Business, Beneficiary::Wallet);
+    let found = [
+        (7, wallet(1), "a"),
+        (7, wallet(2), "b"),
+        (7, shop(7), "c"),
+        (8, wallet(3), "d"),
+        (8, wallet(3), "e"),
+        (9, shop(9), "f"),
+        (9, shop(9), "g"),
+        (8, wallet(1), "h"),
+    ];
+    let of_each = |asked_about| {
+        let each = one_of_each(found, |(business_id, whose, _)| (*business_id, *whose), asked_about);
+        each.into_iter().map(|(.., told)| told).collect::<String>()
+    };
+    assert_eq!(of_each(None), "cdfab");
+    assert_eq!(of_each(Some(7)), "dfabc");
+    assert_eq!(of_each(Some(9)), "cdabf");
 }
 
 #[test]

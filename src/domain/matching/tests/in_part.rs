@@ -1,5 +1,7 @@
 //! Names of which two are the payer's, whatever stands beside them.
 
+use std::collections::HashSet;
+
 use super::*;
 
 #[test]
