@@ -19,6 +19,7 @@ mod desk;
 #[path = "../../tests/it/harness/dovecot.rs"]
 mod dovecot;
 mod driver;
+mod floods;
 mod history;
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/it/harness/imap_client.rs"]
@@ -51,9 +52,9 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 13] = [
-    "storage", "create", "read", "reading", "names", "webhooks", "reviews", "decide", "mailbox", "pins",
-    "memory", "pages", "desk",
+const NAMES: [&str; 14] = [
+    "storage", "create", "read", "reading", "names", "webhooks", "floods", "reviews", "decide", "mailbox",
+    "pins", "memory", "pages", "desk",
 ];
 
 /// How much is measured.
@@ -131,6 +132,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("webhooks") {
         println!("webhooks");
         webhooks::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("floods") {
+        println!("floods");
+        floods::run(&mut report, size).await;
     }
     if wanted("reviews") {
         println!("reviews");

@@ -70,8 +70,8 @@ macro_rules! balances_equal_postings {
 }
 
 // Below zero only by reversals, to the kobo: right after the last debit that was no reversal a balance was not below
-// zero, because a payout and a wallet payment take only what is there. Nodes' clocks may differ by five minutes, which is
-// read in its favour.
+// zero, because a payout and a wallet payment take only what is there. Nodes go by the database's clock, and what its reading
+// misses is less than a second; a failover to a server of another clock is read in the balance's favour up to five.
 macro_rules! balances_above_floor {
     ($form:ident) => {
         $form! {
@@ -88,8 +88,8 @@ macro_rules! balances_above_floor {
                  or p.side = 'credit' and exists (select 1 from payouts o where o.end_entry_id = e.id))), 0) \
                  or (select sum(case p.side when 'credit' then p.amount_kobo else -p.amount_kobo end) \
                  from postings p join entries e on e.id = p.entry_id where p.account = n.account and \
-                 (p.side = 'credit' and e.posted_at <= n.last_at + 300000000 or \
-                 p.side = 'debit' and (e.kind <> 'reversal' or e.posted_at < n.last_at - 300000000))) < 0"),
+                 (p.side = 'credit' and e.posted_at <= n.last_at + 5000000 or \
+                 p.side = 'debit' and (e.kind <> 'reversal' or e.posted_at < n.last_at - 5000000))) < 0"),
             ("wallets", "n.id", "(select w.id, w.balance_kobo, 'wallet:' || cast(w.id as text) as account, \
                  (select max(e.posted_at) from postings p join entries e on e.id = p.entry_id \
                  where p.account = 'wallet:' || cast(w.id as text) and p.side = 'debit' and e.kind <> 'reversal') \
@@ -98,8 +98,8 @@ macro_rules! balances_above_floor {
                  else -p.amount_kobo end) from postings p where p.account = n.account), 0) \
                  or (select sum(case p.side when 'credit' then p.amount_kobo else -p.amount_kobo end) \
                  from postings p join entries e on e.id = p.entry_id where p.account = n.account and \
-                 (p.side = 'credit' and e.posted_at <= n.last_at + 300000000 or \
-                 p.side = 'debit' and (e.kind <> 'reversal' or e.posted_at < n.last_at - 300000000))) < 0"),
+                 (p.side = 'credit' and e.posted_at <= n.last_at + 5000000 or \
+                 p.side = 'debit' and (e.kind <> 'reversal' or e.posted_at < n.last_at - 5000000))) < 0"),
         }
     };
 }

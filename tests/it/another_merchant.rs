@@ -19,6 +19,7 @@ use tillbell::store::{IdKind, Step};
 use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
+use crate::spoken_for::came;
 
 const GIVEN: [&str; 12] = [
     "Bolanle", "Chidi", "Damilola", "Ebuka", "Folake", "Gbenga", "Ifeoma", "Jumoke", "Kelechi", "Lateef",
@@ -330,6 +331,7 @@ on_both! {
         let (t, victim) = world(db).await;
         let other = t.merchant("bolu.example").await;
         let wrong = t.create(&victim, 6_500, "Ngozi Madu").await;
+        let to_their_price = t.create(&victim, 7_400, "Ngozi Duru").await;
         crowd(&t, &other, 8_000, 2_005, "Halima").await;
         let mine = t.create(&victim, 8_000, "Halima Garba").await;
         let outcome = paid(&t, 8_000, "HALIMA GARBA").await;
@@ -338,6 +340,9 @@ on_both! {
         assert_eq!(waiting.status, AlertStatus::Review);
         assert!(matches!(correct(&t, &victim, &wrong, 9_000).await, Corrected::Payment(_)));
         assert_eq!(t.payment(&wrong).await.status, Status::Approved);
+        assert!(matches!(correct(&t, &victim, &to_their_price, 8_000).await, Corrected::Payment(_)));
+        let outcome = came(&t, 8_000, "NGOZI DURU").await;
+        assert_eq!(outcome.transaction_id, Some(to_their_price.transaction_id), "{}", outcome.reason);
     }
 
     async fn payments_of_before_are_found_once_their_names_are_indexed(db: TestDatabase) {
@@ -373,10 +378,10 @@ on_both! {
         };
         t.advance(Span::days(32));
         ops::payments::sweep::sweep(&t.app).await.unwrap();
-        ops::payments::sweep::sweep(&t.app).await.unwrap();
+        ops::retention::forget_old(&t.app).await.unwrap();
         assert_eq!(rows().await, 1, "suggestions look back so far");
         t.advance(Span::days(2));
-        ops::payments::sweep::sweep(&t.app).await.unwrap();
+        ops::retention::forget_old(&t.app).await.unwrap();
         assert_eq!(rows().await, 0);
     }
 
@@ -445,7 +450,7 @@ on_both! {
     async fn of_a_name_that_its_bank_cut_others_of_about_the_amount_are_seen(db: TestDatabase) {
         let (t, victim) = world(db).await;
         let other = t.merchant("bolu.example").await;
-        let mine = t.create(&victim, 5_100, "Halima Garbakwe").await;
+        let mine = t.create(&victim, 5_173, "Halima Garbakwe").await;
         let theirs = t.create(&other, 5_000, "Halima Garbakuru").await;
         assert_eq!(mine.account_id, theirs.account_id);
         t.advance(LATER + Span::seconds(20));
@@ -453,5 +458,7 @@ on_both! {
         taken.facts.payer_name_cut = true;
         let outcome = ops::alerts::take::take_alert(&t.app, &taken).await.unwrap();
         assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+        let seen = suggested(&t, outcome.alert_id).await;
+        assert!(seen.contains(&mine.transaction_id) && outcome.reason.contains(&mine.transaction_id), "{seen:?} {outcome:?}");
     }
 }

@@ -54,6 +54,33 @@ on_both! {
         }
     }
 
+    async fn more_like_names_than_are_read_when_an_account_is_chosen_cost_a_review_and_no_money(db: TestDatabase) {
+        for is_corrected in [false, true] {
+            let (t, shop) = world(crate::harness::databases::TestDatabase::migrated(db.engine()).await).await;
+            let thief = t.merchant("bolu.example").await;
+            let meant = t.create(&shop, 8_000, "Halima Garba").await;
+            // All of its name, and of amounts that one transfer could pay with what the thief will ask for; none that 8,000 pays.
+            let bait = t.create(&thief, 8_700, "Halima Garba").await;
+            copies(&t, &bait, 510, |_| "Halima Garba".into()).await;
+            let is_taken = if is_corrected {
+                let other = t.create(&thief, 30_000, "Halima Garba").await;
+                matches!(correct(&t, &thief, &other, 8_000).await, Corrected::Payment(_))
+            } else {
+                let asked = t.request(&thief, 8_000, "Garba Halima");
+                let created = create_payment(&t.app, &thief.caller, asked, None).await.unwrap();
+                matches!(created, Created::Payment(_))
+            };
+            let outcome = paid(&t, 8_000, "HALIMA GARBA").await;
+            if is_taken {
+                assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+                let seen = suggested(&t, outcome.alert_id).await;
+                assert!(seen.contains(&meant.transaction_id), "{seen:?}");
+            } else {
+                assert_eq!(outcome.transaction_id, Some(meant.transaction_id), "{outcome:?}");
+            }
+        }
+    }
+
     async fn a_single_word_among_many_of_its_price_is_seen(db: TestDatabase) {
         let (t, victim) = world(db).await;
         let other = t.merchant("bolu.example").await;

@@ -346,7 +346,7 @@ on_both! {
              insert into postings values (900, 0, 'wallet:{0}', 'debit', 7), (900, 1, 'adjustments', 'credit', 7); \
              update wallets set balance_kobo = balance_kobo - 7 where id = {0}",
             id,
-            (w.t.app.now() + Span::minutes(10)).0
+            (w.t.app.now() + Span::seconds(6)).0
         );
         by_hand(&w.t, &sql, &sql).await;
         assert_eq!(violations(&w.t, "balances_equal_postings").await, 0, "nothing is seen of it there");
