@@ -27,7 +27,7 @@ pub use fit::{
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 pub use rivals::{
-    OTHERS_TOLD, as_many_as_told, first_of_each, more_in_words, of_another_in_words, one_of_each,
+    MORE_MAY_BE_MEANT, OTHERS_TOLD, as_many_as_told, first_of_each, of_another_in_words, one_of_each,
 };
 use rivals::{meant_for_another, one_of_each_first};
 

@@ -8,6 +8,7 @@ use tillbell::domain::phone::Phone;
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::approve::{Approve, approval_obstacles};
 use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::Corrected;
 use tillbell::ops::payments::sweep::sweep;
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
@@ -34,7 +35,7 @@ const FAMILY: [&str; 25] = [
     "Bassey", "Etim", "Duru", "Akpan", "Bello", "Madu", "Ogun", "Afolabi", "Ekpo", "Yakubu", "Chukwu",
     "Onoja", "Sule", "Abiola",
 ];
-const MORE: &str = "more beneficiaries may be meant";
+const MORE: &str = "payments of more beneficiaries may be meant as well";
 
 async fn topup(w: &World, shop: &Merchant, phone: &str, naira: i64, payer: &str) -> Payment {
     let phone = Phone::parse(phone).unwrap();
@@ -235,6 +236,59 @@ on_both! {
         let order = t.create(&victim, 8_000, PAYER).await;
         let paid = came(t, 8_000, "HALIMA GARBA").await;
         assert_eq!(paid.transaction_id, Some(order.transaction_id), "{paid:?}");
+    }
+
+    async fn what_an_alert_waits_for_already_is_not_lost_by_anybodys_correction(db: TestDatabase) {
+        for is_chosen_corrected in [false, true] {
+            let w = started(&db).await;
+            let t = &w.t;
+            let (taker, stranger) = (t.merchant("bolu.example").await, t.merchant("kudi.example").await);
+            let first = t.create(&w.shop, 8_000, PAYER).await;
+            let paid = came(t, 8_000, "HALIMA GARBA").await;
+            assert_eq!(paid.transaction_id, Some(first.transaction_id), "{paid:?}");
+            t.advance(Span::hours(42));
+            let other = t.create(&taker, 12_000, "Musa Eze").await;
+            t.create(&stranger, 7_900, "Bola Ojo").await;
+            let bait = t.create(&taker, if is_chosen_corrected { 15_000 } else { 8_000 }, PAYER).await;
+            if is_chosen_corrected {
+                t.advance(Span::minutes(5));
+                assert!(matches!(correct(t, &taker, &bait, 8_000).await, Corrected::Payment(_)));
+            }
+            t.advance(Span::hours(2));
+            let again = came(t, 8_000, "HALIMA GARBA").await;
+            assert_eq!(again.status, AlertStatus::Review, "{again:?}");
+            assert!(again.reason.contains("was paid by alert"), "{again:?}");
+            let corrected = if is_chosen_corrected { &bait } else { &other };
+            if is_chosen_corrected {
+                assert!(matches!(correct(t, &taker, corrected, 8_100).await, Corrected::Payment(_)));
+            }
+            assert!(matches!(correct(t, &taker, corrected, 8_000).await, Corrected::Payment(_)));
+            let kept = t.app.store.alert(again.alert_id).await.unwrap().unwrap();
+            assert_eq!(kept.status, AlertStatus::Review, "{kept:?}");
+            assert!(kept.reason.contains("was paid by alert"), "{kept:?}");
+            assert_eq!(kept.reason.contains("the amount was corrected"), is_chosen_corrected, "{kept:?}");
+            // A third one is no less the second of what she paid.
+            t.advance(Span::hours(5));
+            let third = came(t, 8_000, "HALIMA GARBA").await;
+            assert_eq!(third.status, AlertStatus::Review, "{third:?}");
+        }
+    }
+
+    async fn where_no_payer_is_named_a_payment_that_was_asked_for_late_hides_nobody_who_asks_for_about_as_much(db: TestDatabase) {
+        let w = started(&db).await;
+        let t = &w.t;
+        let victim = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 8_100, PAYER).await;
+        t.advance(LATER);
+        let at = t.app.now();
+        t.advance(Span::seconds(50));
+        let bait = t.create(&w.shop, 8_000, "Sani Lawal").await;
+        t.advance(Span::seconds(30));
+        let mut taken = t.taken(&Alert::credit(ACCOUNT, 8_000, "X", at).text(), true);
+        taken.facts.payer_name = None;
+        let outcome = take_alert(&t.app, &taken).await.unwrap();
+        let told = obstacles(t, &outcome, &bait).await;
+        assert!(told.iter().any(|one| one.contains(&named(&mine))), "{told:?}");
     }
 
     async fn no_crowd_of_a_strangers_payments_asks_a_person_about_a_payer_who_is_known(db: TestDatabase) {

@@ -87,12 +87,14 @@ pub(super) fn one_of_each_first(considered: &mut [Considered]) {
     let mut places = Places::of(considered.iter().map(whose));
     let places: HashMap<i64, u8> =
         considered.iter().map(|c| (c.payment_id, places.next(whose(c)).unwrap_or(LAST))).collect();
-    considered.sort_by_key(|c| places.get(&c.payment_id).copied());
+    // What would be approved is never pushed out.
+    let best = considered.iter().find(|c| c.wins_alone()).map(|c| c.payment_id);
+    considered.sort_by_key(|c| (Some(c.payment_id) != best, places.get(&c.payment_id).copied()));
 }
 
 /// One payment of each beneficiary, the first that is found, so that nobody's hides another's. Those of as many businesses come before the
-/// wallets that are filled through the same: who has a shop can have as many wallets as he likes. And last those of the business whose payment
-/// is asked about, for it may be he who would hide the others.
+/// wallets that are filled through the same: who has a shop can have as many wallets as he likes. And last those wallets that are filled through the
+/// business whose payment is asked about, for it may be he who would hide the others.
 pub fn one_of_each<T>(
     found: impl IntoIterator<Item = T>,
     whose: impl Fn(&T) -> (i64, Beneficiary),
@@ -104,7 +106,9 @@ pub fn one_of_each<T>(
     for one in found {
         let (business_id, beneficiary) = whose(&one);
         if let Some(place) = places.next((business_id, beneficiary)) {
-            placed.push((if asked_about == Some(business_id) { LAST } else { place }, one));
+            let is_asking_ones =
+                asked_about == Some(business_id) && matches!(beneficiary, Beneficiary::Wallet(_));
+            placed.push((if is_asking_ones { LAST } else { place }, one));
         }
     }
     placed.sort_by_key(|(place, _)| *place);
@@ -143,20 +147,16 @@ impl Places {
     }
 }
 
-/// As many as a person is told of, and how many there are beside them.
-pub fn as_many_as_told(mut each: Vec<String>) -> Vec<String> {
-    let left = each.len().saturating_sub(OTHERS_TOLD);
-    each.truncate(OTHERS_TOLD);
-    each.extend((left > 0).then(|| more_in_words(left)));
-    each
-}
+/// That there are others of whom a person is not told by name. Without their number: it changes with every order of anybody's, and
+/// what a person has seen must not be something else a moment later.
+pub const MORE_MAY_BE_MEANT: &str = "payments of more beneficiaries may be meant as well";
 
-/// That there are others who are not told of by name.
-pub fn more_in_words(left: usize) -> String {
-    match left {
-        1 => "the payment of one more beneficiary may be meant".to_owned(),
-        _ => format!("payments of {left} more beneficiaries may be meant"),
-    }
+/// As many as a person is told of, and that there are more.
+pub fn as_many_as_told(mut each: Vec<String>) -> Vec<String> {
+    let are_more = each.len() > OTHERS_TOLD;
+    each.truncate(OTHERS_TOLD);
+    each.extend(are_more.then(|| MORE_MAY_BE_MEANT.to_owned()));
+    each
 }
 
 /// The first of each beneficiary, so that nobody's payment hides another's: of so many beneficiaries.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::taken_back::{link_taken_back_credits, takes_money_back, tell_of_loss};
 use super::weigh::Weighed;
-use super::weigh_corrected::{may_be_fished, weigh_corrected};
+use super::weigh_corrected::weigh_corrected;
 use super::{alert_log, arrivals, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -67,7 +67,7 @@ async fn decided(app: &App, alert_id: i64) -> Result<AlertOutcome, OpError> {
         }
         crate::crash::point("alert.before_decision");
         // As strict as where a correction looks at waiting alerts.
-        let weighed = weigh_corrected(app, &alert, |payment| may_be_fished(&alert, payment)).await?;
+        let weighed = weigh_corrected(app, &alert, None).await?;
         if conclude(app, &alert, &weighed).await? {
             continue; // read it again, as everybody else will see it
         }

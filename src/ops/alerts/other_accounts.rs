@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, OTHERS_TOLD, WhichAccount, has_ended_lately, is_timely, more_in_words,
+    AmountFit, Beneficiary, MORE_MAY_BE_MEANT, OTHERS_TOLD, WhichAccount, has_ended_lately, is_timely,
     one_of_each, similar_amounts,
 };
 use crate::domain::merchant::Mode;
@@ -86,8 +86,8 @@ pub async fn on_all_but(
 pub enum OtherMeant {
     /// This payment, on this or another account.
     Payment(Box<Payment>),
-    /// So many more beneficiaries' payments than a person is told of.
-    More(usize),
+    /// More beneficiaries' payments than a person is told of.
+    More,
     /// Too many payments bear the name, or were paid by it, for all to be looked at.
     NotAllChecked,
 }
@@ -101,13 +101,13 @@ impl OtherMeant {
         each.chain(not_all.then_some(OtherMeant::NotAllChecked)).collect()
     }
 
-    /// As many as a person is told of, how many there are beside them, and that not all were looked at.
+    /// As many as a person is told of, that there are more, and that not all were looked at.
     pub fn likeliest(others: Vec<OtherMeant>) -> Vec<OtherMeant> {
         let is_payment = |other: &OtherMeant| matches!(other, OtherMeant::Payment(_));
         let (mut told, not_all): (Vec<_>, Vec<_>) = others.into_iter().partition(is_payment);
-        let left = told.len().saturating_sub(OTHERS_TOLD);
+        let are_more = told.len() > OTHERS_TOLD;
         told.truncate(OTHERS_TOLD);
-        told.extend((left > 0).then_some(OtherMeant::More(left)));
+        told.extend(are_more.then_some(OtherMeant::More));
         told.extend(not_all);
         told
     }
@@ -116,7 +116,7 @@ impl OtherMeant {
     pub fn in_words(&self, payment: impl FnOnce(&Payment) -> String, not_all: &str) -> String {
         match self {
             OtherMeant::Payment(other) => payment(other),
-            OtherMeant::More(left) => more_in_words(*left),
+            OtherMeant::More => MORE_MAY_BE_MEANT.to_owned(),
             OtherMeant::NotAllChecked => not_all.to_owned(),
         }
     }
@@ -212,12 +212,16 @@ async fn on_others_of_his_name(
     let anybodys = all_but(account, &sought, similar, Ended::All);
     let few = theirs.filter(|theirs| theirs.are_few());
     // Nobody else's payments count, so that no crowd of them sends the money to a person.
-    let shops: Vec<Option<i64>> =
-        few.map_or(vec![None], |few| few.businesses.iter().copied().map(Some).collect());
-    let by_name = shops.into_iter().map(|business_id| Elsewhere { business_id, ..anybodys });
+    let mut shops: Vec<Option<i64>> =
+        few.map_or(Vec::new(), |few| few.businesses.iter().copied().map(Some).collect());
+    // His wallets may have been filled through any shop.
+    let are_anybodys = few.is_none_or(|few| !few.wallets.is_empty());
+    shops.extend(are_anybodys.then_some(None));
+    let by_name = shops.iter().map(|business_id| Elsewhere { business_id: *business_id, ..anybodys });
     let by_name = by_name.map(|asked| async move { app.store.payments_elsewhere(&asked).await });
     let by_name = try_join_all(by_name).await?;
-    let too_many = by_name.iter().any(|found| found.may_be_more);
+    let counts = |shop: &Option<i64>| few.is_none() || shop.is_some();
+    let too_many = shops.iter().zip(&by_name).any(|(shop, found)| counts(shop) && found.may_be_more);
     let mut payments: Vec<Payment> = by_name.into_iter().flat_map(|found| found.payments).collect();
     let is_hard = sought.is_incomplete
         || sought.may_share_one_word

@@ -58,7 +58,7 @@ pub async fn rematch(app: &App, payment_id: i64) -> Result<(), OpError> {
 async fn look_again(app: &App, alert: &AlertRow, payment: &Payment) -> Result<bool, OpError> {
     let mut current = alert.clone();
     for _ in 0..RACES_MAX {
-        let weighed = weigh_corrected(app, &current, |_| true).await?;
+        let weighed = weigh_corrected(app, &current, Some(payment.id)).await?;
         let settles = matches!(weighed.decision.verdict, Verdicts::Approve { payment_id, .. } if payment_id == payment.id);
         if conclude(app, &current, &weighed).await? {
             return Ok(settles);

@@ -66,7 +66,7 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
     weigh_against(app, alert, None).await
 }
 
-/// As [`weigh`], under an objection: never an approval, and its payment is among the suggestions.
+/// As [`weigh`], under an objection: never an approval, and its payments are among the suggestions.
 pub async fn weigh_against(
     app: &App,
     alert: &AlertRow,
@@ -79,6 +79,30 @@ pub async fn weigh_against(
     match asked.filter(|asked| is_approved && *asked < sight(app, alert).0) {
         Some(asked) => Box::pin(weigh_since(app, alert, objection, asked)).await,
         None => Ok(weighed),
+    }
+}
+
+impl Weighed {
+    /// Puts an objection beside what keeps the alert for a person already: none of that is lost, and later alerts go by it.
+    pub fn stand_beside(&mut self, alert: &AlertRow, objection: Objection) {
+        let (Some(account), Some(received)) = (&self.account, alert.facts.amount) else { return };
+        let Verdicts::Review { reasons, .. } = &mut self.decision.verdict else { return };
+        reasons.push(objection.reason.clone());
+        self.decision.doubts.push(objection.reason);
+        self.doubt_kinds.push("amount_corrected");
+        let cut = alert.facts.cut_lengths();
+        let incoming = Incoming {
+            received,
+            payer_name: alert.facts.payer_name.as_deref(),
+            cut: &cut,
+            time: interval(alert),
+            first_seen: alert.first_seen,
+            holder: &account.name,
+            doubts: &[],
+            limit_reached: false,
+        };
+        show(&incoming, alert.account_id, &objection.about, &mut self.decision);
+        add_unknown(&mut self.payments, objection.about);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::domain::matching::{
     AmountFit, Beneficiary, CLOCK_SLACK, OTHERS_TOLD, Verdicts, are_two_customers, as_many_as_told,
     of_another_in_words, one_of_each, similar_amounts, speaks_since,
 };
+use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, NameVerdict, in_common, says_nothing, verdict_folded};
 use crate::domain::payment::{Payment, Status};
@@ -28,29 +29,38 @@ const OTHERS_WITHIN: Span = Span::days(7);
 const OTHERS_MAX: usize = 2_000;
 
 /// Whether the payment was asked for or corrected when the money may have come already. A correction costs nothing, so it counts
-/// also where the bank's clock may be ahead of ours.
-pub(in crate::ops) fn may_be_fished(alert: &AlertRow, payment: &Payment) -> bool {
+/// also where the bank's clock may be ahead of ours. A payment that is open was last changed by one.
+fn may_be_fished(alert: &AlertRow, payment: &Payment) -> bool {
     payment.created_at > came_by(alert)
         || payment.corrections > 0 && payment.updated_at > came_from(alert) - CLOCK_SLACK
 }
 
-/// Weighs an alert. A payment of those that `is_suspect` names takes it only if it can be nobody else's. Where something else speaks
-/// against it, whose it may be is told beside that.
+/// Weighs an alert. A payment that was asked for late takes it only if it can be nobody else's; one that takes it because the
+/// payment of this id is corrected now, whichever it is. Where something else speaks against such a payment, whose the money may be is told
+/// beside that.
 pub(in crate::ops) async fn weigh_corrected(
     app: &App,
     alert: &AlertRow,
-    is_suspect: impl Fn(&Payment) -> bool,
+    corrected: Option<i64>,
 ) -> Result<Weighed, OpError> {
-    let weighed = weigh(app, alert).await?;
-    let chosen = match &weighed.decision.verdict {
-        Verdicts::Approve { payment_id, .. } => Some(*payment_id),
-        _ => weighed.decision.winners().next().map(|winner| winner.payment_id),
+    let mut weighed = weigh(app, alert).await?;
+    let (is_approved, chosen) = match &weighed.decision.verdict {
+        Verdicts::Approve { payment_id, .. } => (true, Some(*payment_id)),
+        _ => (false, weighed.decision.winners().next().map(|winner| winner.payment_id)),
+    };
+    let is_suspect = |payment: &&Payment| {
+        corrected.is_some_and(|corrected| is_approved || corrected == payment.id)
+            || may_be_fished(alert, payment)
     };
     let chosen = weighed.payments.iter().find(|payment| Some(payment.id) == chosen);
-    let Some(chosen) = chosen.filter(|payment| is_suspect(payment)) else { return Ok(weighed) };
+    let Some(chosen) = chosen.filter(is_suspect) else { return Ok(weighed) };
     let Some(account) = &weighed.account else { return Ok(weighed) };
-    match somebody_else(app, alert, account, chosen).await?.and_then(|against| against.objection(chosen)) {
-        Some(objection) => weigh_against(app, alert, Some(&objection)).await,
+    match somebody_else(app, alert, account, chosen).await?.objection(chosen) {
+        Some(objection) if is_approved => weigh_against(app, alert, Some(&objection)).await,
+        Some(objection) => {
+            weighed.stand_beside(alert, objection);
+            Ok(weighed)
+        }
         None => Ok(weighed),
     }
 }
@@ -63,11 +73,13 @@ pub(in crate::ops) async fn untold_of_fished(
     account: &ReceivingAccount,
     payment: &Payment,
 ) -> Result<Vec<String>, OpError> {
-    if !may_be_fished(alert, payment) {
-        return Ok(Vec::new());
+    let is_late = payment.created_at > came_by(alert);
+    let since = came_from(alert) - CLOCK_SLACK;
+    if is_late || payment.corrections > 0 && app.store.is_corrected_after(payment.id, since).await? {
+        let against = somebody_else(app, alert, account, payment).await?;
+        return Ok(against.untold(payment, &alert.reason));
     }
-    let Some(against) = somebody_else(app, alert, account, payment).await? else { return Ok(Vec::new()) };
-    Ok(against.untold(payment, &alert.reason))
+    Ok(Vec::new())
 }
 
 /// What speaks against a payment that may be fished for.
@@ -82,14 +94,10 @@ struct Against {
 impl Against {
     fn objection(self, payment: &Payment) -> Option<Objection> {
         let mut reasons = as_many_as_told(self.others.iter().map(in_words).collect());
-        // Nothing that fits another beneficiary's is another customer's alone.
-        let customers = self.customers.filter(|_| reasons.is_empty());
-        reasons.extend(customers.as_ref().map(of_customer));
-        if self.not_all && customers.is_none() {
-            reasons.push(NOT_ALL.to_owned());
-        }
+        reasons.extend(self.customers.as_ref().map(of_customer));
+        reasons.extend(self.not_all.then(|| NOT_ALL.to_owned()));
         let others = self.others.into_iter().take(OTHERS_TOLD).map(|(other, _)| other);
-        let about = others.chain(customers).collect();
+        let about = others.chain(self.customers).collect();
         let reason = format!("{}, and {}", why(payment), reasons.join(", and "));
         (!reasons.is_empty()).then_some(Objection { reason, about })
     }
@@ -127,19 +135,23 @@ async fn somebody_else(
     alert: &AlertRow,
     account: &ReceivingAccount,
     payment: &Payment,
-) -> Result<Option<Against>, OpError> {
-    let (Some(account_id), Some(name), Some(received)) =
-        (payment.account_id, &alert.facts.payer_name, alert.facts.amount)
-    else {
-        return Ok(None);
+) -> Result<Against, OpError> {
+    let Some(received) = alert.facts.amount else {
+        return Ok(Against { others: Vec::new(), customers: None, not_all: true });
     };
     let own = Beneficiary::of(payment);
+    let whose = |(other, _): &(Payment, &str)| (other.business_id, Beneficiary::of(other));
     // What a business simulates on an account that several share is meant for none of the others, and tells it of none.
     let is_others = |other: &Payment| alert.simulated_for.is_none() && Beneficiary::of(other) != own;
-    let (mut others, may_be_more) = about_the_amount(app, alert, account_id, payment.business_id).await?;
+    let (mut others, may_be_more) =
+        about_the_amount(app, alert, (account.id, received), payment.business_id).await?;
     others.retain(|(other, _)| is_others(other));
+    let Some(name) = &alert.facts.payer_name else {
+        let others = one_of_each(others, whose, Some(payment.business_id));
+        return Ok(Against { others, customers: None, not_all: may_be_more });
+    };
     let wanted = Wanted {
-        account_id: Some(account_id),
+        account_id: Some(account.id),
         payer_name: name,
         likeness: Likeness::NotDifferent,
         amounts: ANY_AMOUNT,
@@ -176,9 +188,8 @@ async fn somebody_else(
         || !cut.is_empty()
         || is_unfinished;
     let customers = another_customer(alert, payment, (&received_name, since), &found.payments).cloned();
-    let whose = |(other, _): &(Payment, &str)| (other.business_id, Beneficiary::of(other));
     let others = one_of_each(others, whose, Some(payment.business_id));
-    Ok(Some(Against { others, customers, not_all }))
+    Ok(Against { others, customers, not_all })
 }
 
 /// Payments on the account, whosever, that ask for the amount or about it, or did, each with how it asks; and whether there may be
@@ -186,10 +197,9 @@ async fn somebody_else(
 async fn about_the_amount(
     app: &App,
     alert: &AlertRow,
-    account_id: i64,
+    (account_id, received): (i64, Money),
     business_id: i64,
 ) -> Result<(Vec<(Payment, &'static str)>, bool), OpError> {
-    let Some(received) = alert.facts.amount else { return Ok((Vec::new(), true)) };
     let similar = similar_amounts(received);
     let (exact, by_rule, near) = tokio::try_join!(
         app.store.open_payments_of_others(account_id, received, business_id),

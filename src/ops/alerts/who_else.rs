@@ -97,7 +97,7 @@ pub async fn fits_another(
     });
     // Of two that fit only nearly, and of one that has ended, nothing but the time and the reason says more.
     let is_asked = |other: &&Considered| {
-        let neither_fits = fits != (payment.status == Status::Pending) && !is_told(other);
+        let neither_fits = (!fits || payment.status != Status::Pending) && !is_told(other);
         counts(other) && (!in_time || !is_settled || is_as_good || neither_fits)
     };
     let near = weighed.decision.near_others(own).filter(is_asked).map(|other| {
