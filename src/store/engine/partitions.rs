@@ -51,11 +51,8 @@ impl Store {
         let connection = driver.unlimited().await?;
         let client = &connection.client;
         let mut changed = PartsChanged { room: room(client).await?, ..PartsChanged::default() };
-        let mut trouble = None;
-        match make_parts(client).await {
-            Ok(made) => changed.made = made,
-            Err(error) => trouble = Some(error),
-        }
+        let (made, mut trouble) = make_parts(client).await;
+        changed.made = made;
         for parted in &PARTED {
             let is_new = changed.made.iter().any(|part| part.starts_with(&format!("{}_to_", parted.table)));
             sample(client, parted.table, is_new).await.map_err(|error| away(describe(&error)))?;
@@ -82,8 +79,8 @@ async fn room(client: &Client) -> Result<Vec<(&'static str, i64)>, StoreError> {
 }
 
 /// Until there is room for a whole part beyond the one that is being filled. A table without parts is of a schema of before. All tables
-/// are tried, whatever is in the way of one.
-pub(in crate::store) async fn make_parts(client: &Client) -> Result<Vec<String>, StoreError> {
+/// are tried, whatever is in the way of one; that is answered beside what was made.
+pub(in crate::store) async fn make_parts(client: &Client) -> (Vec<String>, Option<StoreError>) {
     let (mut made, mut failed) = (Vec::new(), None);
     for parted in &PARTED {
         for _ in 0..MADE_MAX {
@@ -97,7 +94,7 @@ pub(in crate::store) async fn make_parts(client: &Client) -> Result<Vec<String>,
             }
         }
     }
-    failed.map_or(Ok(made), Err)
+    (made, failed)
 }
 
 async fn make_part(client: &Client, parted: &Parted) -> Result<Option<String>, tokio_postgres::Error> {

@@ -124,7 +124,7 @@ statements! {
         "delete from payment_names where (name_key, amount_kobo, account_id, payment_id) in \
          (select n.name_key, n.amount_kobo, n.account_id, n.payment_id from payment_names n \
           where n.forget_at < $1 and not exists (select 1 from payments p where p.id = n.payment_id \
-          and p.status = 'pending') order by n.forget_at limit 1000) returning payment_id"
+          and p.status = 'pending') order by n.forget_at limit $2) returning payment_id"
     }
 }
 
@@ -212,7 +212,7 @@ pub struct FoundElsewhere {
 impl Store {
     /// Forgets names that nothing asks for any more; answers how many rows, at most [`FORGET_BATCH`].
     pub async fn forget_names(&self, now: Timestamp) -> Result<usize, StoreError> {
-        Ok(self.write(&FORGET_NAMES, vec![now.into()]).await?.into_rows().len())
+        Ok(self.write(&FORGET_NAMES, vec![now.into(), (FORGET_BATCH as i64).into()]).await?.into_rows().len())
     }
 
     /// Payments, open or ended, that have one of the keys, newest first.

@@ -169,7 +169,7 @@ on_postgres! {
         whole_again(&client).await;
         let text = format!(
             "create role {role}; grant all on schema public to {role}; alter table mails owner to {role};
-             grant select (id, status) on attempts to {role} with grant option;
+             grant select (entry_id) on sealed_entries to {role} with grant option;
              alter table postings disable trigger postings_append_only"
         );
         client.batch_execute(&text).await.unwrap();
@@ -177,11 +177,11 @@ on_postgres! {
         store.migrate(NOW).await.unwrap();
         taken(&client, PART).await;
         assert_eq!(store.keep_parts(NOW).await.unwrap().made.len(), 4);
-        let owners = "select distinct pg_get_userbyid(relowner)::text from pg_class where relname = 'mails' or relname like 'mails\\_to\\_%' and relkind = 'r'";
+        let owners = "select distinct pg_get_userbyid(relowner)::text from pg_class where relkind in ('r', 'p') and (relname = 'mails' or relname like 'mails\\_to\\_%')";
         let owners: Vec<String> = client.query(owners, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
         let text = format!(
-            "select has_column_privilege('{role}', 'attempts', 'status', 'select with grant option'), \
-             has_column_privilege('{role}', 'attempts', 'url', 'select'), \
+            "select has_column_privilege('{role}', 'sealed_entries', 'entry_id', 'select with grant option'), \
+             has_column_privilege('{role}', 'sealed_entries', 'seal_id', 'select'), \
              (select tgenabled::text from pg_trigger where tgrelid = 'postings'::regclass and tgname = 'postings_append_only')"
         );
         let row = client.query_one(&text, &[]).await.unwrap();
