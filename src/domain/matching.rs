@@ -27,7 +27,8 @@ pub use fit::{
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 pub use rivals::{
-    MORE_MAY_BE_MEANT, OTHERS_TOLD, as_many_as_told, first_of_each, of_another_in_words, one_of_each,
+    MORE_MAY_BE_MEANT, OTHERS_TOLD, as_many_as_told, first_of_each, is_another_named, of_another_in_words,
+    one_of_each,
 };
 use rivals::{meant_for_another, one_of_each_first};
 

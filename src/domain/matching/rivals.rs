@@ -217,6 +217,12 @@ pub(super) fn meant_for_another(winner: &Considered, considered: &[Considered]) 
     as_many_as_told(each.into_iter().map(|(_, told)| told).collect())
 }
 
+/// Whether a text names this payment of another beneficiary as [`of_another_in_words`] does. What stands behind ends the number.
+pub fn is_another_named(text: &str, transaction_id: &str, business_id: i64) -> bool {
+    let theirs = of_another_in_words(transaction_id, business_id);
+    [" ", ","].iter().any(|end| text.contains(&format!("{theirs}{end}")))
+}
+
 /// Another beneficiary's payment, by its id in quotes: a merchant chose it, and it is no part of the sentence.
 pub fn of_another_in_words(transaction_id: &str, business_id: i64) -> String {
     format!("another beneficiary's payment {transaction_id:?} of business {business_id}")

@@ -19,6 +19,7 @@ use crate::domain::matching::{
     Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind, SUGGESTIONS_MAX,
     Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
 };
+use crate::domain::money::Money;
 use crate::domain::name::{NameVerdict, fold};
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::interval;
@@ -91,18 +92,23 @@ impl Weighed {
         self.decision.doubts.push(objection.reason);
         self.doubt_kinds.push("amount_corrected");
         let cut = alert.facts.cut_lengths();
-        let incoming = Incoming {
-            received,
-            payer_name: alert.facts.payer_name.as_deref(),
-            cut: &cut,
-            time: interval(alert),
-            first_seen: alert.first_seen,
-            holder: &account.name,
-            doubts: &[],
-            limit_reached: false,
-        };
+        let incoming = incoming(alert, received, &cut, &account.name);
         show(&incoming, alert.account_id, &objection.about, &mut self.decision);
         add_unknown(&mut self.payments, objection.about);
+    }
+}
+
+/// What the rules are told of an alert, without doubts that come from elsewhere.
+fn incoming<'a>(alert: &'a AlertRow, received: Money, cut: &'a [usize], holder: &'a str) -> Incoming<'a> {
+    Incoming {
+        received,
+        payer_name: alert.facts.payer_name.as_deref(),
+        cut,
+        time: interval(alert),
+        first_seen: alert.first_seen,
+        holder,
+        doubts: &[],
+        limit_reached: false,
     }
 }
 
@@ -140,16 +146,8 @@ async fn weigh_since(
         read_open_payments(app, alert, account.id, received).await?;
     let mut known = Known { of: alert.simulated_for, ..Known::default() };
     known.add(payments);
-    let mut incoming = Incoming {
-        received,
-        payer_name: alert.facts.payer_name.as_deref(),
-        cut: &cut,
-        time: interval(alert),
-        first_seen: alert.first_seen,
-        holder: &account.name,
-        doubts: &doubts,
-        limit_reached,
-    };
+    let mut incoming =
+        Incoming { doubts: &doubts, limit_reached, ..incoming(alert, received, &cut, &account.name) };
     let mut decision = known.decide(&incoming);
     known.proven = proven_payers(app, alert, &decision.considered).await?;
     if !known.proven.is_empty() {
@@ -255,16 +253,7 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
     let mut decision = Decision::unweighed(Verdicts::Review { reasons, kinds });
     if let Some((received, OnFitting { which_account, beside })) = elsewhere {
         let cut = alert.facts.cut_lengths();
-        let incoming = Incoming {
-            received,
-            payer_name: alert.facts.payer_name.as_deref(),
-            cut: &cut,
-            time: interval(alert),
-            first_seen: alert.first_seen,
-            holder: "",
-            doubts: &[],
-            limit_reached: false,
-        };
+        let incoming = incoming(alert, received, &cut, "");
         decision.show_elsewhere(consider_on(which_account, &incoming, &candidates(&beside.payments)));
     }
     let (payments, account, undone_by, amount_version) = (Vec::new(), None, None, 0);

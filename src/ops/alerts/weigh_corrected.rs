@@ -12,7 +12,7 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
     AmountFit, Beneficiary, CLOCK_SLACK, OTHERS_TOLD, Verdicts, are_two_customers, as_many_as_told,
-    of_another_in_words, one_of_each, similar_amounts, speaks_since,
+    is_another_named, of_another_in_words, one_of_each, similar_amounts, speaks_since,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -103,11 +103,7 @@ impl Against {
     }
 
     fn untold(self, payment: &Payment, told: &str) -> Vec<String> {
-        let is_told = |other: &Payment| {
-            let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-            // What stands behind ends the number.
-            [" ", ","].iter().any(|end| told.contains(&format!("{theirs}{end}")))
-        };
+        let is_told = |other: &Payment| is_another_named(told, &other.transaction_id, other.business_id);
         let left = self.others.iter().filter(|(other, _)| !is_told(other));
         let mut untold = as_many_as_told(left.map(in_words).collect());
         untold.extend(self.customers.as_ref().map(of_customer).filter(|one| !told.contains(one)));

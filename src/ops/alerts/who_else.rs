@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, as_many_as_told, is_timely,
+    AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, as_many_as_told, is_another_named, is_timely,
     of_another_in_words, one_of_each,
 };
 use crate::domain::money::Money;
@@ -84,10 +84,7 @@ pub async fn fits_another(
     };
     // Those on other accounts are asked about by themselves.
     let is_told = |other: &Considered| {
-        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-        // What stands behind ends the number.
-        let is_in_reason = [" ", ","].iter().any(|end| alert.reason.contains(&format!("{theirs}{end}")));
-        alert.status.is_waiting() && is_in_reason
+        alert.status.is_waiting() && is_another_named(&alert.reason, &other.transaction_id, other.business_id)
     };
     let is_here = |other: &Considered| is_settled || other.which_account == WhichAccount::Own;
     let counts = |other: &&Considered| is_here(other) && !(is_as_good && is_told(other));

@@ -28,24 +28,27 @@ pub(super) fn append_only(table: &str, dialect: Dialect) -> String {
         }
         Dialect::Postgres => format!(
             "create or replace function {POSTGRES_GUARD}() returns trigger language plpgsql as \
-             $${POSTGRES_GUARD_BODY}$$;\n\
-             create trigger {table}_append_only before update or delete or truncate on {table} \
-             for each statement execute function {POSTGRES_GUARD}();\n"
+             $${POSTGRES_GUARD_BODY}$$;\n{}",
+            statement_guard(table, table, "update or delete or truncate")
         ),
     }
 }
 
-/// The guard of a part of a table: what is done to the table itself, its own guard sees.
-pub(super) fn guard_of_part(table: &str, part: &str) -> String {
-    let events = match table {
-        "mails" => return String::new(),
-        ATTEMPTS => "update or truncate",
-        _ => "update or delete or truncate",
-    };
+/// The guard of a table for each statement that does one of these, put on the table or on a part of it.
+fn statement_guard(table: &str, on: &str, events: &str) -> String {
     format!(
-        "create trigger {table}_append_only before {events} on {part} \
+        "create trigger {table}_append_only before {events} on {on} \
          for each statement execute function {POSTGRES_GUARD}();\n"
     )
+}
+
+/// The guard of a part of a table: what is done to the table itself, its own guard sees.
+pub(super) fn guard_of_part(table: &str, part: &str) -> String {
+    match table {
+        "mails" => String::new(),
+        ATTEMPTS => statement_guard(table, part, "update or truncate"),
+        _ => statement_guard(table, part, "update or delete or truncate"),
+    }
 }
 
 /// Attempts are deleted in time, those of a finished delivery alone; nothing else about them changes.
@@ -56,13 +59,12 @@ pub(super) fn attempts_of_open_jobs_stay(dialect: Dialect) -> String {
             format!("drop trigger {ATTEMPTS}_no_delete;\ncreate trigger {guard};\n")
         }
         Dialect::Postgres => format!(
-            "drop trigger {ATTEMPTS}_append_only on {ATTEMPTS};\n\
-             create trigger {ATTEMPTS}_append_only before update or truncate on {ATTEMPTS} \
-             for each statement execute function {POSTGRES_GUARD}();\n\
+            "drop trigger {ATTEMPTS}_append_only on {ATTEMPTS};\n{}\
              create or replace function {POSTGRES_OPEN_GUARD}() returns trigger language plpgsql as \
              $${POSTGRES_OPEN_GUARD_BODY}$$;\n\
              create trigger {ATTEMPTS}_open_stay before delete on {ATTEMPTS} \
-             for each row execute function {POSTGRES_OPEN_GUARD}();\n"
+             for each row execute function {POSTGRES_OPEN_GUARD}();\n",
+            statement_guard(ATTEMPTS, ATTEMPTS, "update or truncate")
         ),
     }
 }
@@ -75,13 +77,12 @@ pub(super) fn events_are_reduced_once(dialect: Dialect) -> String {
             format!("drop trigger {EVENTS}_no_update;\ncreate trigger {guard};\n")
         }
         Dialect::Postgres => format!(
-            "drop trigger {EVENTS}_append_only on {EVENTS};\n\
-             create trigger {EVENTS}_append_only before delete or truncate on {EVENTS} \
-             for each statement execute function {POSTGRES_GUARD}();\n\
+            "drop trigger {EVENTS}_append_only on {EVENTS};\n{}\
              create or replace function {POSTGRES_REDUCE_GUARD}() returns trigger language plpgsql as \
              $${}$$;\n\
              create trigger {EVENTS}_reduced_once before update on {EVENTS} \
              for each row execute function {POSTGRES_REDUCE_GUARD}();\n",
+            statement_guard(EVENTS, EVENTS, "delete or truncate"),
             postgres_reduce_guard_body()
         ),
     }

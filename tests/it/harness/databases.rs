@@ -170,7 +170,7 @@ fn schema() -> Template {
         .map(|entry| entry.expect("read migrations/").path())
         .collect();
     sources.extend(
-        ["migrate.rs", "partitions.rs", "schema.rs", "people.rs"]
+        ["guards.rs", "migrate.rs", "parted.rs", "partitions.rs", "people.rs", "schema.rs"]
             .map(|file| root.join("src/store/engine").join(file)),
     );
     sources.sort();
