@@ -117,9 +117,41 @@ pub fn collapse(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What may stand around a label and is no part of it.
+const ORNAMENTS: [char; 7] = [':', '*', '#', '.', '|', ' ', '_'];
+
 /// A label as compared: lower case, without its colon and ornaments.
 pub fn fold_label(text: &str) -> String {
-    collapse(text).trim_matches([':', '*', '#', '.', '|', ' ', '_']).to_lowercase()
+    collapse(text).trim_matches(ORNAMENTS).to_lowercase()
+}
+
+/// What is left of a text without white space and ornaments around it.
+fn bare(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || ORNAMENTS.contains(&c))
+}
+
+/// Whether a text, folded, is one of these labels. Every cell of a mail is asked for every field, so that nearly none is folded.
+fn is_label(text: &str, labels: &[String]) -> bool {
+    if !text.is_ascii() {
+        return labels.contains(&fold_label(text));
+    }
+    let bare = bare(text);
+    labels.iter().any(|label| {
+        let mut words = bare.split_whitespace();
+        may_begin(bare, label)
+            && label
+                .split_whitespace()
+                .all(|want| words.next().is_some_and(|word| word.eq_ignore_ascii_case(want)))
+            && words.next().is_none()
+    })
+}
+
+/// Whether a text may begin with a label; of most the first sign says that it does not.
+fn may_begin(text: &str, label: &str) -> bool {
+    match (text.as_bytes().first(), label.as_bytes().first()) {
+        (Some(got), Some(want)) => !got.is_ascii() || !want.is_ascii() || got.eq_ignore_ascii_case(want),
+        _ => label.is_empty(),
+    }
 }
 
 impl TextTable {
@@ -230,7 +262,7 @@ impl TextTable {
             if text.is_empty() {
                 continue;
             }
-            if known.contains(&fold_label(text)) {
+            if is_label(text, known) {
                 return None;
             }
             return Some(self.wrapped(r, i, text, known, how));
@@ -311,11 +343,10 @@ fn cells(line: &str) -> Vec<String> {
 /// What stands behind the label that a cell begins with, `""` when it is all label. The longest known label
 /// wins, so that `Amount` does not answer for `Amount in words`.
 pub fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], spaced: bool) -> Option<&'a str> {
-    let whole = fold_label(cell);
-    if whole.is_empty() {
+    if bare(cell).is_empty() {
         return None;
     }
-    if labels.contains(&whole) {
+    if is_label(cell, labels) {
         return Some("");
     }
     let body = cell.trim_start_matches(['*', '#', ' ']);
@@ -339,6 +370,12 @@ pub fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], space
 
 /// `text` behind `label`, compared without case; both as UTF-8, cut at a character.
 fn strip_label<'a>(text: &'a str, label: &str) -> Option<&'a str> {
+    if !may_begin(text, label) {
+        return None;
+    }
+    if let Some(head) = text.get(..label.len()).filter(|head| head.is_ascii() && label.is_ascii()) {
+        return head.eq_ignore_ascii_case(label).then(|| &text[label.len()..]);
+    }
     let mut rest = text;
     for want in label.chars() {
         let got = rest.chars().next()?;
@@ -381,6 +418,39 @@ mod tests {
         ] {
             assert_eq!(value(text, "amount"), ["NGN 700"], "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_label_is_the_same_folded_or_not() {
+        let known = labels(&["amount", "amount in words", "d\u{e9}tail", "", "k", "no"]);
+        for text in [
+            "Amount",
+            " *AMOUNT* : ",
+            "|_Amount_|",
+            "Amount  in\twords:",
+            "Amount in",
+            "Amountin words",
+            "D\u{c9}TAIL",
+            "\u{212A}",
+            "No.",
+            ".",
+            " : ",
+            "",
+            "\u{a0}Amount",
+            "Am\u{f6}unt",
+            "amount x",
+            "Amount : in words",
+        ] {
+            assert_eq!(is_label(text, &known), known.contains(&fold_label(text)), "{text:?}");
+            assert_eq!(bare(text).is_empty(), fold_label(text).is_empty(), "{text:?}");
+        }
+        for (text, rest) in
+            [("AMOUNT: 5", Some(": 5")), ("D\u{c9}TAIL x", None), ("Amoun", None), ("\u{212A}", None)]
+        {
+            assert_eq!(strip_label(text, "amount"), rest, "{text:?}");
+        }
+        assert_eq!(strip_label("D\u{c9}TAIL x", "d\u{e9}tail"), Some(" x"));
+        assert_eq!(strip_label("\u{212A}x", "k"), Some("x"));
     }
 
     #[test]

@@ -156,13 +156,14 @@ impl Shared {
         &self,
         mut conn: Conn,
         host: &str,
-        request: Request<Full<Bytes>>,
+        mut request: Request<Full<Bytes>>,
         patience: Option<Duration>,
         outcome: &mut PostOutcome,
     ) -> Result<(), Broken> {
         let repeatable = REPEATABLE.iter().any(|name| request.headers().contains_key(*name));
         let was_seen = std::mem::replace(&mut outcome.maybe_seen, true);
         conn.allowance.renew();
+        conn.allowance.count_interim(&mut request);
         let answer = match conn.sender.try_send_request(request).await {
             Ok(answer) => answer,
             Err(mut failed) => {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
+use http::Request;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -19,8 +20,11 @@ use super::{MAX_ANSWER_BYTES, MAX_HEAD_BYTES};
 /// Bytes read for one exchange: a head, an answer in the smallest of chunks, the certificates of a new
 /// connection, and what is read ahead of what is kept. Interim answers are part of it.
 pub(super) const MAX_EXCHANGE_BYTES: usize = MAX_HEAD_BYTES + 28 * MAX_ANSWER_BYTES;
-/// After this many bytes the task yields to others.
-const TURN: usize = 64 * 1024;
+/// After this many bytes the task yields to others, and no more are read at once: what is read is parsed in one go, and 64 KiB of
+/// interim answers took milliseconds, for each of two dozen receivers before anybody else's turn.
+const TURN: usize = 8 * 1024;
+/// Interim answers (1xx) of one exchange; a receiver that means it sends one or two.
+const MAX_INTERIM: usize = 16;
 
 /// The error of a read beyond the limit.
 #[derive(Debug)]
@@ -42,6 +46,16 @@ impl Allowance {
     /// Another exchange begins.
     pub(super) fn renew(&self) {
         self.0.store(MAX_EXCHANGE_BYTES, Ordering::Relaxed);
+    }
+
+    /// Nothing more is read in the exchange of this request once it was answered with too many interim answers.
+    pub(super) fn count_interim<B>(&self, request: &mut Request<B>) {
+        let (left, seen) = (self.0.clone(), AtomicUsize::new(0));
+        hyper::ext::on_informational(request, move |_| {
+            if seen.fetch_add(1, Ordering::Relaxed) >= MAX_INTERIM {
+                left.store(0, Ordering::Relaxed);
+            }
+        });
     }
 }
 
@@ -75,9 +89,12 @@ impl AsyncRead for Metered {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.tcp).poll_read(cx, buffer))?;
-        let read = buffer.filled().len() - before;
+        let mut room = [0; TURN];
+        let most = this.turn.min(left).min(buffer.remaining());
+        let mut part = ReadBuf::new(&mut room[..most]);
+        ready!(Pin::new(&mut this.tcp).poll_read(cx, &mut part))?;
+        buffer.put_slice(part.filled());
+        let read = part.filled().len();
         this.left.0.store(left.saturating_sub(read), Ordering::Relaxed);
         this.turn = this.turn.saturating_sub(read);
         Poll::Ready(Ok(()))

@@ -65,6 +65,7 @@ mod smtp;
 mod spoken_for;
 mod starting;
 mod still_credited;
+mod still_told;
 mod store;
 mod subjects;
 mod taken_back;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::domain::alert::AlertRow;
 use crate::domain::matching::{Considered, Decision, Verdicts};
 use crate::domain::time::Timestamp;
 
@@ -110,6 +111,13 @@ pub fn doubts_of(stored: &str) -> Vec<String> {
         doubts: Vec<String>,
     }
     serde_json::from_str::<Doubts>(stored).map(|found| found.doubts).unwrap_or_default()
+}
+
+/// Whether one of the doubts for which an alert waits says something already to whoever decides. Whole doubts are asked about, for a merchant's
+/// words stand within some reasons; and the alert's reason still says it, for one that was held since says something else.
+pub fn is_told_of(alert: &AlertRow, says_it: impl Fn(&str) -> bool) -> bool {
+    let told = if alert.status.is_waiting() { doubts_of(&alert.evidence) } else { Vec::new() };
+    told.iter().any(|doubt| says_it(doubt) && alert.reason.contains(doubt))
 }
 
 /// The payments that stored evidence considered, the likeliest first.

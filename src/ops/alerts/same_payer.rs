@@ -189,9 +189,7 @@ pub async fn sent_for_another(
     Ok(why)
 }
 
-/// The same for a person who approves, whom the doubts for which the alert waits have not told of it. Whole doubts are
-/// compared, for a merchant's words stand within some reasons; and the alert's reason still says it, for one that was held
-/// since says something else.
+/// The same for a person who approves, whom the doubts for which the alert waits have not told of it.
 pub async fn untold_of_another(
     app: &App,
     alert: &AlertRow,
@@ -199,8 +197,7 @@ pub async fn untold_of_another(
     payment: &Payment,
 ) -> Result<Vec<String>, OpError> {
     let mut why = sent_for_another(app, alert, of_payer, payment).await?;
-    let told = if alert.status.is_waiting() { evidence::doubts_of(&alert.evidence) } else { Vec::new() };
-    why.retain(|why| !(told.contains(why) && alert.reason.contains(why)));
+    why.retain(|why| !evidence::is_told_of(alert, |doubt| doubt == why));
     Ok(why)
 }
 

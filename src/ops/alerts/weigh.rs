@@ -16,8 +16,8 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind, SUGGESTIONS_MAX,
-    Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
+    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, OTHERS_TOLD, ReviewKind,
+    SUGGESTIONS_MAX, Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
 };
 use crate::domain::money::Money;
 use crate::domain::name::{NameVerdict, fold};
@@ -136,9 +136,9 @@ async fn weigh_since(
     doubts.extend(objection.map(|objection| objection.reason.clone()));
     let similar = similar_alerts(app, alert, account.id, received, since).await?;
     let mut doubt_kinds = kinds_of_doubts(alert, objection, &similar);
-    for doubt in similar.doubts {
-        if !doubts.contains(&doubt) {
-            doubts.push(doubt);
+    for doubt in &similar.doubts {
+        if !doubts.contains(doubt) {
+            doubts.push(doubt.clone());
         }
     }
     let cut = alert.facts.cut_lengths();
@@ -185,11 +185,11 @@ async fn weigh_since(
             of_winner.extend(OtherMeant::likeliest(asked).iter().map(asked_by_known));
             doubt_kinds.push("asked_elsewhere");
         }
-        let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
-        if !sent.is_empty() {
-            of_winner.extend(sent);
-            doubt_kinds.push("paid_another");
-        }
+    }
+    let sent = sent_before(app, alert, &similar, known.fitting(&decision)).await?;
+    if !sent.is_empty() {
+        of_winner.extend(sent);
+        doubt_kinds.push("paid_another");
     }
     if of_winner.len() > doubts.len() {
         incoming.doubts = &of_winner;
@@ -223,6 +223,22 @@ async fn weigh_since(
     let undone_by = similar.undone_by;
     let account = Some(account);
     Ok(Weighed { decision, payments, account, is_incomplete, undone_by, doubt_kinds, held, amount_version })
+}
+
+/// That this payer has sent this amount before, which speaks against the payments that fit. Also where something else does:
+/// transfers that come later go by it, and what else speaks may be over by then.
+async fn sent_before(
+    app: &App,
+    alert: &AlertRow,
+    similar: &Similar,
+    fitting: Vec<&Payment>,
+) -> Result<Vec<String>, OpError> {
+    let mut all: Vec<String> = Vec::new();
+    for payment in fitting.into_iter().take(OTHERS_TOLD) {
+        let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
+        all.extend(sent.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
+    }
+    Ok(all)
 }
 
 /// An alert without an amount, or whose account is not settled, always goes to a person, who is shown what fits on
@@ -346,6 +362,20 @@ impl Known {
             candidate.before = self.before.iter().filter(|one| one.id == candidate.payment.id).collect();
         }
         decide(incoming, &candidates)
+    }
+
+    /// Payments that would be approved if nothing spoke against it, one of each beneficiary, the one that is approved first.
+    fn fitting<'a>(&'a self, decision: &'a Decision) -> Vec<&'a Payment> {
+        let fit = decision
+            .winners()
+            .filter_map(|one| self.payments.iter().find(|payment| payment.id == one.payment_id));
+        let mut each: Vec<&Payment> = Vec::new();
+        for payment in self.winner(decision).into_iter().chain(fit) {
+            if each.iter().all(|known| Beneficiary::of(known) != Beneficiary::of(payment)) {
+                each.push(payment);
+            }
+        }
+        each
     }
 
     /// The payment that a decision approves.

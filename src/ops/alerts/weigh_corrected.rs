@@ -4,6 +4,7 @@
 //! Asked for an alert that waits when a correction comes (`rematch`), for one that comes when the correction
 //! or the payment was made when the money may have come (`decide`), and of a payment that a person approves (`who_else`).
 
+use super::evidence;
 use super::may_be_meant::{asked_before, ended_lately};
 use super::other_accounts::ever_on_other_accounts;
 use super::weigh::{Objection, Weighed, weigh, weigh_against};
@@ -77,7 +78,7 @@ pub(in crate::ops) async fn untold_of_fished(
     let since = came_from(alert) - CLOCK_SLACK;
     if is_late || payment.corrections > 0 && app.store.is_corrected_after(payment.id, since).await? {
         let against = somebody_else(app, alert, account, payment).await?;
-        return Ok(against.untold(payment, &alert.reason));
+        return Ok(against.untold(payment, alert));
     }
     Ok(Vec::new())
 }
@@ -102,12 +103,14 @@ impl Against {
         (!reasons.is_empty()).then_some(Objection { reason, about })
     }
 
-    fn untold(self, payment: &Payment, told: &str) -> Vec<String> {
-        let is_told = |other: &Payment| is_another_named(told, &other.transaction_id, other.business_id);
+    fn untold(self, payment: &Payment, alert: &AlertRow) -> Vec<String> {
+        let is_told =
+            |other: &Payment| is_another_named(&alert.reason, &other.transaction_id, other.business_id);
         let left = self.others.iter().filter(|(other, _)| !is_told(other));
         let mut untold = as_many_as_told(left.map(in_words).collect());
-        untold.extend(self.customers.as_ref().map(of_customer).filter(|one| !told.contains(one)));
-        untold.extend((self.not_all && !told.contains(NOT_ALL)).then(|| NOT_ALL.to_owned()));
+        untold.extend(self.customers.as_ref().map(of_customer).filter(|one| !alert.reason.contains(one)));
+        let are_all_told = !self.not_all || evidence::is_told_of(alert, |doubt| doubt.ends_with(NOT_ALL));
+        untold.extend((!are_all_told).then(|| NOT_ALL.to_owned()));
         untold.iter().map(|one| format!("{}, and {one}", why(payment))).collect()
     }
 }

@@ -2,6 +2,7 @@
 //! or that it asks for the same on another account of those that the alert may mean (contract/matching.md#m25). Read
 //! only; used by `approve`.
 
+use super::evidence;
 use super::may_be_meant::{asked_before, ended_lately};
 use super::named_besides::named_besides;
 use super::other_accounts::{OtherMeant, asked_by_whom_he_knows, on_all_but, shows_digits};
@@ -47,7 +48,7 @@ pub async fn untold_meanings(
     let named = named_besides(app, alert, payment, (account, received), &before).await?;
     let known = asked_by_whom_he_knows(app, alert, account, payment, received).await?;
     let untold = |others: Vec<OtherMeant>, in_words: &dyn Fn(&OtherMeant) -> String| {
-        let is_told = |other: &OtherMeant| alert.reason.contains(&in_words(other));
+        let is_told = |other: &OtherMeant| evidence::is_told_of(alert, |doubt| doubt == in_words(other));
         let left = others.into_iter().filter(|other| !is_told(other)).collect();
         OtherMeant::likeliest(left).iter().map(in_words).collect::<Vec<String>>()
     };

@@ -17,6 +17,8 @@ use crate::domain::address::{AddressPolicy, Network};
 use crate::domain::weburl::parse_operator_url;
 use crate::outbound::Resolved;
 
+mod endless;
+
 const SHORT: Duration = Duration::from_millis(250);
 /// Far above any deadline configured here, far below a hanging test.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -238,46 +240,6 @@ async fn silence_and_dripping_end_at_the_deadline() {
     let lost = Outbound::with_resolver(&config(SHORT), resolver.clone()).unwrap();
     timed_out(&post(&lost, &operator_url("http://adire.example/")).await);
     assert_eq!(resolver.asked(), 1);
-}
-
-#[tokio::test]
-async fn an_endless_body_is_cut_off() {
-    let (send, mut written) = tokio::sync::mpsc::unbounded_channel();
-    let receiver = Receiver::start("127.0.0.1:0", move |mut socket, _| {
-        let send = send.clone();
-        async move {
-            read_request(&mut socket).await?;
-            let head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 10000000000\r\n\r\n";
-            socket.write_all(head).await?;
-            let mut total = 0usize;
-            while socket.write_all(&[b'g'; 4096]).await.is_ok() {
-                total += 4096;
-            }
-            let _ = send.send(total);
-            Ok(())
-        }
-    })
-    .await;
-    let outbound = dev(PATIENCE);
-    let outcome = post(&outbound, &receiver.url()).await;
-    assert_eq!(outcome.answered(), Some(200), "{:?}", outcome.error);
-    assert_eq!(outcome.body_excerpt, "g".repeat(MAX_ANSWER_BYTES));
-    // The connection is closed; what was under way is what the sockets' buffers hold.
-    let total = timeout(PATIENCE, written.recv()).await.unwrap().unwrap();
-    assert!(total < 64 << 20, "{total}");
-    post(&outbound, &receiver.url()).await;
-    assert_eq!(receiver.contacts(), 2);
-}
-
-#[tokio::test]
-async fn headers_without_measure_are_refused() {
-    for line in ["x-many: 1\r\n".repeat(90_000), format!("x-long: {}\r\n", "y".repeat(1 << 20))] {
-        let answer = format!("HTTP/1.1 200 OK\r\n{line}content-length: 0\r\n\r\n");
-        let answer: &'static [u8] = answer.leak().as_bytes();
-        let receiver = Receiver::answering("127.0.0.1:0", answer).await;
-        let outcome = post(&dev(PATIENCE), &receiver.url()).await;
-        assert_eq!((outcome.status, outcome.error), (None, Some(PostError::TooLarge)));
-    }
 }
 
 #[tokio::test]

@@ -1,0 +1,87 @@
+//! What keeps a transfer for a person is not forgotten for what comes beside it, and no words of a merchant's pass for ours.
+
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::time::Span;
+use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::payments::correct::Corrected;
+use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
+use tillbell::ops::payments::sweep::sweep;
+
+use crate::another_merchant::correct;
+use crate::harness::app::{Merchant, TestApp, world};
+use crate::harness::databases::TestDatabase;
+use crate::meant_for_others::OTHER;
+use crate::spoken_for::{came, named, obstacles};
+
+const PAYER: &str = "Halima Garba";
+const SHOWN: &str = "HALIMA GARBA";
+const NOT_ALL: &str = "too many payments bear the payer's name, or were paid under it, to find out whether he means one on another account";
+const SECOND: &str = "this may be a second transfer for it";
+
+async fn asked_as(t: &TestApp, shop: &Merchant, id: &str, naira: i64, payer: &str) -> Payment {
+    let new = NewPayment { transaction_id: Some(id.into()), ..t.request(shop, naira, payer) };
+    match create_payment(&t.app, &shop.caller, new, None).await.unwrap() {
+        Created::Payment(view) => view.payment,
+        other => panic!("not created: {other:?}"),
+    }
+}
+
+/// The alert as it stands.
+async fn now(t: &TestApp, alert: &AlertOutcome) -> String {
+    t.app.store.alert(alert.alert_id).await.unwrap().unwrap().reason
+}
+
+on_both! {
+    async fn that_she_has_paid_somebody_before_is_told_beside_whatever_else_speaks(db: TestDatabase) {
+        for is_corrected in [false, true] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let (taker, friend) = (t.merchant("bolu.example").await, t.merchant("kente.example").await);
+            let mine = t.create(&victim, 8_000, PAYER).await;
+            assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
+            t.advance(Span::hours(10));
+            let beside = t.create(&friend, if is_corrected { 20_000 } else { 8_100 }, PAYER).await;
+            t.advance(Span::hours(2));
+            let bait = t.create(&taker, 8_000, PAYER).await;
+            let other = t.create(&taker, 7_000, "Peter Eze").await;
+            let second = came(&t, 8_000, SHOWN).await;
+            assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+            if is_corrected {
+                assert!(matches!(correct(&t, &friend, &beside, 8_100).await, Corrected::Payment(_)));
+                assert!(matches!(correct(&t, &taker, &other, 8_000).await, Corrected::Payment(_)));
+            }
+            let told = now(&t, &second).await;
+            assert!(told.contains(&named(&mine)) && told.contains(SECOND), "{told}");
+            assert!(told.contains(&named(&beside)), "{told}");
+            // What stood beside is over, and she sends it once more.
+            t.advance(Span::hours(46));
+            sweep(&t.app).await.unwrap();
+            assert_eq!((t.payment(&beside).await.status, t.payment(&bait).await.status), (Status::Rejected, Status::Pending));
+            let third = came(&t, 8_000, SHOWN).await;
+            assert_eq!(third.status, AlertStatus::Review, "{third:?}");
+        }
+    }
+
+    async fn a_transaction_id_in_our_own_words_silences_nothing(db: TestDatabase) {
+        for id in ["k-order", NOT_ALL] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let (taker, friend) = (t.merchant("bolu.example").await, t.merchant("kente.example").await);
+            let mut shops = vec![victim];
+            for n in 1..6 {
+                shops.push(t.merchant(&format!("shop{n}.example")).await);
+            }
+            for (n, shop) in (0_i64..).zip(&shops) {
+                t.create(shop, 1_000 + 700 * n, "H Garba Bello").await;
+                assert_eq!(came(&t, 1_000 + 700 * n, "H GARBA BELLO").await.status, AlertStatus::Matched, "{n}");
+            }
+            asked_as(&t, &friend, id, 8_100, "H Garba Bello").await;
+            let bait = t.create(&taker, 8_000, "H Garba Bello").await;
+            t.account(OTHER).await;
+            t.create_elsewhere(&shops[0], 8_000, PAYER, &bait).await;
+            let alert = came(&t, 8_000, "H GARBA BELLO").await;
+            assert!(alert.reason.contains(&format!("{id:?}")), "{alert:?}");
+            let told = obstacles(&t, &alert, &bait).await;
+            assert!(told.iter().any(|one| one == NOT_ALL), "{id}: {told:?}");
+        }
+    }
+}
