@@ -1,5 +1,4 @@
-//! One pass over the queues of a kind of job: claims what is due in each queue and does it, up to a number of
-//! jobs at a time.
+//! One batch of a queue of a kind of job: claims what is due and does it, up to a number of jobs at a time.
 //!
 //! Each queue has its own batch, so that retries cannot delay new jobs. It returns when all jobs are done; the
 //! function that does a job writes its result. Deliveries do not use this: their dispatcher claims only what it
@@ -18,7 +17,7 @@ use crate::store::tables::jobs::{CLAIM_BATCH, Job, JobKind, Queue};
 /// Answers how many jobs there were. `lease` must be longer than a batch takes with `at_once` at a time.
 pub(super) async fn run_batch<F>(
     app: &App,
-    kind: JobKind,
+    (kind, queue): (JobKind, Queue),
     lease: Span,
     at_once: usize,
     work: impl Fn(Job) -> F,
@@ -26,26 +25,19 @@ pub(super) async fn run_batch<F>(
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let mut count = 0;
-    for queue in [Queue::Fresh, Queue::Retry] {
-        let now = app.now();
-        if !app.store.job_is_due(kind, queue, now).await? {
-            continue;
-        }
-        let claimed = app.store.claim_jobs(kind, queue, now, lease).await?;
-        debug_assert!(claimed.len() <= CLAIM_BATCH);
-        count += claimed.len();
-        let places = Arc::new(Semaphore::new(at_once));
-        let tracker = TaskTracker::new();
-        for job in claimed {
-            let (places, doing) = (places.clone(), work(job));
-            tracker.spawn(async move {
-                let _place = places.acquire_owned().await;
-                doing.await;
-            });
-        }
-        tracker.close();
-        tracker.wait().await;
+    let claimed = app.store.claim_jobs(kind, queue, app.now(), lease).await?;
+    debug_assert!(claimed.len() <= CLAIM_BATCH);
+    let count = claimed.len();
+    let places = Arc::new(Semaphore::new(at_once));
+    let tracker = TaskTracker::new();
+    for job in claimed {
+        let (places, doing) = (places.clone(), work(job));
+        tracker.spawn(async move {
+            let _place = places.acquire_owned().await;
+            doing.await;
+        });
     }
+    tracker.close();
+    tracker.wait().await;
     Ok(count)
 }

@@ -14,8 +14,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::due::Due;
 use super::hosts::{Admission, HostKey, Hosts, host_key};
-use super::{PAUSE, POLL, deliver, delivery_lease};
+use super::{PAUSE, deliver, delivery_lease};
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::domain::weburl::TargetUrl;
@@ -47,8 +48,16 @@ struct Piece {
 /// What one pass over the queues found.
 pub(super) struct Claimed {
     pub claimed: usize,
-    /// A queue was skipped because there was no place.
-    pub is_short: bool,
+    /// Queues that gave a whole batch, or were skipped because there was no place: they may have more.
+    pub left: Vec<Queue>,
+}
+
+/// Places that must be free before a batch of a queue is claimed.
+fn needed(queue: Queue) -> usize {
+    match queue {
+        Queue::Fresh => CLAIM_BATCH,
+        Queue::Retry => CLAIM_BATCH + KEPT_FOR_FIRST,
+    }
 }
 
 pub(super) struct DeliveryDispatcher {
@@ -76,27 +85,27 @@ impl DeliveryDispatcher {
     }
 
     /// Claims and delivers until told to stop, then gives back what was not begun.
-    pub(super) async fn run(self: Arc<Self>) {
-        let mut wake = self.app.wake.subscribe();
+    pub(super) async fn run(self: Arc<Self>, due: Arc<Due>) {
+        let mut queues = Vec::new();
         while !self.stop.is_cancelled() {
-            wake.mark_unchanged();
-            match self.round().await {
-                // Nothing is claimed that there is no place for.
-                Ok(round) if round.claimed > 0 => tokio::select! {
-                    () = self.room_for(CLAIM_BATCH) => {}
-                    () = self.stop.cancelled() => {}
-                },
-                Ok(round) => tokio::select! {
-                    () = self.room_for(CLAIM_BATCH + KEPT_FOR_FIRST), if round.is_short => {}
-                    Ok(()) = wake.changed() => {}
-                    () = tokio::time::sleep(POLL) => {}
-                    () = self.stop.cancelled() => {}
-                },
+            // Nothing is claimed that there is no place for.
+            let needed = queues.iter().map(|queue| needed(*queue)).min();
+            tokio::select! {
+                () = self.room_for(needed.unwrap_or_default()), if needed.is_some() => {}
+                rung = due.of(JobKind::Deliver) => {
+                    queues.retain(|queue| !rung.contains(queue));
+                    queues.extend(rung);
+                }
+                () = self.stop.cancelled() => break,
+            }
+            queues = match self.round(&queues).await {
+                Ok(claimed) => claimed.left,
                 Err(error) => {
                     warn_of!(self.app, &error, "no deliveries could be claimed");
                     tokio::time::sleep(PAUSE).await;
+                    Vec::new()
                 }
-            }
+            };
         }
         let left = self.lock().give_up();
         for piece in left {
@@ -114,22 +123,21 @@ impl DeliveryDispatcher {
         drop(self.places.acquire_many(u32::try_from(places).unwrap_or(u32::MAX)).await);
     }
 
-    /// Claims a batch of each queue, as far as there is room, and sets it going.
-    pub(super) async fn round(self: &Arc<Self>) -> Result<Claimed, StoreError> {
-        let mut round = Claimed { claimed: 0, is_short: false };
-        for (queue, needed) in [(Queue::Fresh, CLAIM_BATCH), (Queue::Retry, CLAIM_BATCH + KEPT_FOR_FIRST)] {
-            let now = self.app.now();
-            if self.places.available_permits() < needed {
-                round.is_short = true;
-                continue;
-            }
-            if !self.app.store.job_is_due(JobKind::Deliver, queue, now).await? {
+    /// Claims a batch of each of these queues, as far as there is room, and sets it going.
+    pub(super) async fn round(self: &Arc<Self>, queues: &[Queue]) -> Result<Claimed, StoreError> {
+        let mut round = Claimed { claimed: 0, left: Vec::new() };
+        for queue in queues {
+            if self.places.available_permits() < needed(*queue) {
+                round.left.push(*queue);
                 continue;
             }
             let began = Instant::now();
             let lease = delivery_lease(&self.app);
-            let claimed = self.app.store.claim_jobs(JobKind::Deliver, queue, now, lease).await?;
+            let claimed = self.app.store.claim_jobs(JobKind::Deliver, *queue, self.app.now(), lease).await?;
             round.claimed += claimed.len();
+            if claimed.len() >= CLAIM_BATCH {
+                round.left.push(*queue);
+            }
             self.set_going(claimed, began).await?;
         }
         Ok(round)

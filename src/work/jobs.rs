@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::POLL;
+use super::batch::run_batch;
+use super::due::Due;
 use crate::app::App;
 use crate::domain::notice::NoticeKind;
 use crate::domain::time::Span;
@@ -18,7 +19,7 @@ use crate::log_limit::warn_of;
 use crate::ops::alerts::prove_later::Verifier;
 use crate::ops::notices::alarms::raise;
 use crate::ops::{self, JobEnd, OpError};
-use crate::store::tables::jobs::{self, Job, JobKind};
+use crate::store::tables::jobs::{self, CLAIM_BATCH, Job, JobKind, Queue};
 use crate::store::{Step, StoreError};
 
 /// Ops of one kind at work at once; they wait mostly for the database.
@@ -34,9 +35,16 @@ const ALARM_AFTER: i64 = 5;
 const PAUSE: Span = Span::seconds(1);
 const PAUSE_MAX: Span = Span::minutes(10);
 
-/// The first needs somebody who can look at a mail's proof.
-const WITH_VERIFIER: [JobKind; 6] =
-    [JobKind::Verify, JobKind::Decide, JobKind::Rematch, JobKind::Place, JobKind::Notify, JobKind::Mail];
+/// The first needs somebody who can look at a mail's proof. Deliveries have a dispatcher of their own.
+const WITH_VERIFIER: [JobKind; 7] = [
+    JobKind::Verify,
+    JobKind::Decide,
+    JobKind::Rematch,
+    JobKind::Place,
+    JobKind::Notify,
+    JobKind::Mail,
+    JobKind::Message,
+];
 
 /// What these jobs need.
 #[derive(Clone)]
@@ -82,32 +90,35 @@ impl Ops {
 }
 
 /// Works on one kind until `stop`.
-pub(super) async fn run(ops: Ops, kind: JobKind, stop: CancellationToken) {
-    let mut wake = ops.app.wake.subscribe();
-    while !stop.is_cancelled() {
-        wake.mark_unchanged();
-        let done = match kind {
-            JobKind::Message => super::messages::round(&ops.app).await,
-            _ => round(&ops, kind).await,
+pub(super) async fn run(ops: Ops, kind: JobKind, due: Arc<Due>, stop: CancellationToken) {
+    loop {
+        let mut queues = tokio::select! {
+            queues = due.of(kind) => queues,
+            () = stop.cancelled() => return,
         };
-        match done {
-            Ok(0) => tokio::select! {
-                Ok(()) = wake.changed() => {}
-                () = tokio::time::sleep(POLL) => {}
-                () = stop.cancelled() => {}
-            },
-            Ok(_) => {}
-            Err(error) => {
-                warn_of!(ops.app, &error, { kind = kind.as_str(), }, "no jobs could be claimed");
-                tokio::time::sleep(super::PAUSE).await;
+        while !queues.is_empty() && !stop.is_cancelled() {
+            let mut more = Vec::new();
+            for queue in queues {
+                match round(&ops, kind, queue).await {
+                    Ok(claimed) if claimed >= CLAIM_BATCH => more.push(queue),
+                    Ok(_) => {}
+                    Err(error) => {
+                        warn_of!(ops.app, &error, { kind = kind.as_str(), }, "no jobs could be claimed");
+                        tokio::time::sleep(super::PAUSE).await;
+                    }
+                }
             }
+            queues = more;
         }
     }
 }
 
-/// Claims a batch of each queue and does it. Answers how many jobs there were.
-pub(super) async fn round(ops: &Ops, kind: JobKind) -> Result<usize, StoreError> {
-    super::batch::run_batch(&ops.app, kind, LEASE, AT_ONCE, |job| one(ops.clone(), job)).await
+/// Claims a batch of a queue and does it. Answers how many jobs there were.
+pub(super) async fn round(ops: &Ops, kind: JobKind, queue: Queue) -> Result<usize, StoreError> {
+    match kind {
+        JobKind::Message => super::messages::round(&ops.app, queue).await,
+        _ => run_batch(&ops.app, (kind, queue), LEASE, AT_ONCE, |job| one(ops.clone(), job)).await,
+    }
 }
 
 async fn one(ops: Ops, job: Job) {

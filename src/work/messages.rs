@@ -10,15 +10,15 @@ use crate::app::App;
 use crate::log_limit::warn_of;
 use crate::ops::messages::outbox::{HELD, attempt};
 use crate::store::StoreError;
-use crate::store::tables::jobs::{Job, JobKind};
+use crate::store::tables::jobs::{Job, JobKind, Queue};
 
 /// Attempts at once on a node: a batch of 64 whose every attempt takes the messenger's 8 s is done in
 /// 16 s, within the lease.
 const AT_ONCE: usize = 32;
 
-/// Claims a batch of each queue and makes its attempts. Answers how many there were.
-pub(super) async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
-    super::batch::run_batch(app, JobKind::Message, HELD, AT_ONCE, |job| one(app.clone(), job)).await
+/// Claims a batch of a queue and makes its attempts. Answers how many there were.
+pub(super) async fn round(app: &Arc<App>, queue: Queue) -> Result<usize, StoreError> {
+    super::batch::run_batch(app, (JobKind::Message, queue), HELD, AT_ONCE, |job| one(app.clone(), job)).await
 }
 
 async fn one(app: Arc<App>, job: Job) {

@@ -12,6 +12,7 @@
 mod batch;
 mod deliver;
 mod dispatcher;
+mod due;
 mod hosts;
 mod jobs;
 mod messages;
@@ -27,12 +28,13 @@ use crate::app::App;
 use crate::domain::time::Span;
 use crate::ops::alerts::prove_later::Verifier;
 use crate::store::StoreError;
-use crate::store::tables::jobs::JobKind;
+use crate::store::tables::jobs::Queue;
 use dispatcher::DeliveryDispatcher;
+use due::Due;
 use jobs::Ops;
 
 /// How late work may be noticed that another process committed, such as a command that took in a mail. Each
-/// poll is one indexed read per kind of job.
+/// poll is one read.
 const POLL: std::time::Duration = std::time::Duration::from_millis(250);
 /// The pause after a database error.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
@@ -46,10 +48,12 @@ const DUE_ROUNDS_MAX: usize = 10_000;
 pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: CancellationToken) {
     let dispatcher = DeliveryDispatcher::new(app.clone(), stop.clone());
     let loops = TaskTracker::new();
-    loops.spawn(dispatcher.clone().run());
+    let due = Due::new();
+    loops.spawn(due.clone().watch(app.clone(), stop.clone()));
+    loops.spawn(dispatcher.clone().run(due.clone()));
     let ops = Ops { app: app.clone(), verifier };
-    for kind in ops.kinds().iter().chain(&[JobKind::Message]) {
-        loops.spawn(jobs::run(ops.clone(), *kind, stop.clone()));
+    for kind in ops.kinds() {
+        loops.spawn(jobs::run(ops.clone(), *kind, due.clone(), stop.clone()));
     }
     loops.spawn(places::run(app.clone(), stop.clone()));
     for task in periodic::ALL {
@@ -76,12 +80,13 @@ pub async fn run_due_with(app: &Arc<App>, verifier: Option<Arc<dyn Verifier>>) -
     let ops = Ops { app: app.clone(), verifier };
     for _ in 0..DUE_ROUNDS_MAX {
         let dispatcher = DeliveryDispatcher::new(app.clone(), CancellationToken::new());
-        let mut round = dispatcher.round().await?.claimed;
+        let mut round = dispatcher.round(&Queue::BOTH).await?.claimed;
         dispatcher.finished().await;
         for kind in ops.kinds() {
-            round += jobs::round(&ops, *kind).await?;
+            for queue in Queue::BOTH {
+                round += jobs::round(&ops, *kind, queue).await?;
+            }
         }
-        round += messages::round(app).await?;
         if round == 0 {
             break;
         }

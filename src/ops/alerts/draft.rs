@@ -25,7 +25,10 @@ use crate::store::{IdKind, Step, Unit};
 
 /// No customer has the reference of a payout to write it.
 const PAYOUT_REMARK: &str = "its narration holds the reference of a payout";
-/// The work of a debit or reversal that this process did not end is taken up after this.
+/// A decision that the process which stored the alert did not make is taken up after this. Sooner, workers decide beside it what it is
+/// deciding, and one of the two loses: so it was with every second payment.
+const DECIDING_AFTER: Span = Span::seconds(2);
+/// The same of the work of a debit or reversal.
 const UNDOING_AFTER: Span = Span::seconds(30);
 /// The reason of a mail in the layout of the test bank that came from outside.
 const IMITATION: &str = "the Tillbell Test Bank sends no mails: only test mode writes in its layout";
@@ -329,7 +332,8 @@ pub(in crate::ops) async fn alert_unit(
         .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)));
     if alert.status == AlertStatus::New || takes_money_back(alert) {
         let job = app.store.id(IdKind::Job).await?;
-        let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };
+        let is_new = alert.status == AlertStatus::New;
+        let at = now + if is_new { DECIDING_AFTER } else { UNDOING_AFTER };
         unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, at, now));
     }
     if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)

@@ -86,7 +86,7 @@ impl Store {
             }
             Driver::Postgres(_) => {
                 let client = open_postgres(&url).await?;
-                let begin = "set statement_timeout = 0; \
+                let begin = "set statement_timeout = 0; set enable_hashjoin = on; set enable_mergejoin = on; \
                              begin transaction isolation level repeatable read read only";
                 client.batch_execute(begin).await.map_err(|e| trouble(&e))?;
                 let mut counts = Vec::with_capacity(clauses.len());

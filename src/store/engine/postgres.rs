@@ -169,7 +169,10 @@ impl Postgres {
         let connection = Connection::open(&self.direct).await?;
         connection
             .client
-            .batch_execute("set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0")
+            .batch_execute(
+                "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; \
+                 set enable_hashjoin = on; set enable_mergejoin = on",
+            )
             .await
             .map_err(|e| away(describe(&e)))?;
         Ok(connection)

@@ -40,11 +40,17 @@ macro_rules! claim {
     };
 }
 macro_rules! due {
-    ($queue:literal) => {
+    ($kind:literal, $queue:literal, $tries:literal) => {
         concat!(
-            "select id from jobs where kind = $1 and done_at is null and ",
-            $queue,
-            " and run_at <= $2 and not exists (select 1 from holds where holds.kind = $1) limit 1"
+            "select '", $kind, "' as kind, '", $queue, "' as queue where exists (select 1 from jobs where kind = '", $kind,
+            "' and done_at is null and tries ", $tries, " and run_at <= $1 limit 1) \
+             and not exists (select 1 from holds where holds.kind = '", $kind, "')"
+        )
+    };
+    ($first:literal $(, $kind:literal)*) => {
+        concat!(
+            due!($first, "first", "= 0"), " union all ", due!($first, "again", "> 0")
+            $(, " union all ", due!($kind, "first", "= 0"), " union all ", due!($kind, "again", "> 0"))*
         )
     };
 }
@@ -65,8 +71,7 @@ statements! {
     }
     CLAIM_FIRST: query { claim!("tries = 0") }
     CLAIM_AGAIN: query { claim!("tries > 0") }
-    DUE_FIRST: query { due!("tries = 0") }
-    DUE_AGAIN: query { due!("tries > 0") }
+    DUE: query { due!("deliver", "decide", "rematch", "place", "verify", "message", "notify", "mail") }
     FINISH: query {
         "update jobs set done_at = $3, outcome = $4, note = $5, tries = tries + 1 \
          where id = $1 and attempt = $2 and done_at is null"
@@ -299,17 +304,12 @@ pub fn pause(job: &Job, url: &str, tried: bool, at: Timestamp) -> Step {
 }
 
 impl Queue {
+    pub const BOTH: [Queue; 2] = [Queue::Fresh, Queue::Retry];
+
     fn claim(self) -> &'static Sql {
         match self {
             Queue::Fresh => &CLAIM_FIRST,
             Queue::Retry => &CLAIM_AGAIN,
-        }
-    }
-
-    fn due(self) -> &'static Sql {
-        match self {
-            Queue::Fresh => &DUE_FIRST,
-            Queue::Retry => &DUE_AGAIN,
         }
     }
 
@@ -326,13 +326,20 @@ impl Queue {
             Queue::Retry => "again",
         }
     }
+
+    fn parse(word: &str) -> Option<Queue> {
+        Queue::BOTH.into_iter().find(|queue| queue.as_str() == word)
+    }
 }
 
 impl Store {
-    /// Whether a job of this kind and queue is due: cheap, writes nothing.
-    pub async fn job_is_due(&self, kind: JobKind, queue: Queue, now: Timestamp) -> Result<bool, StoreError> {
-        let row = self.read_one(queue.due(), vec![kind.as_str().into(), now.into()]).await?;
-        Ok(row.is_some())
+    /// Queues in which a job is due, of kinds that are not held: cheap, writes nothing.
+    pub async fn due_jobs(&self, now: Timestamp) -> Result<Vec<(JobKind, Queue)>, StoreError> {
+        let due = |row: Row| {
+            let mut reader = row.reader("jobs");
+            Ok((reader.word("kind", JobKind::parse)?, reader.word("queue", Queue::parse)?))
+        };
+        self.read(&DUE, vec![now.into()]).await?.into_iter().map(due).collect()
     }
 
     /// Takes up to [`CLAIM_BATCH`] due jobs, oldest first, and holds them until `now + lease`.
@@ -403,4 +410,21 @@ pub(in crate::store) fn decode(row: Row) -> Result<Job, StoreError> {
         created_at: reader.time("created_at")?,
         was_paused: reader.opt_text("outcome")?.is_some(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::sql::Dialect;
+
+    #[test]
+    fn every_kind_is_looked_for_in_both_queues() {
+        let text = DUE.render(Dialect::Sqlite);
+        for kind in JobKind::ALL {
+            for queue in Queue::BOTH {
+                let look = format!("select '{}' as kind, '{}' as queue", kind.as_str(), queue.as_str());
+                assert_eq!(text.matches(&look).count(), 1, "{look}");
+            }
+        }
+    }
 }

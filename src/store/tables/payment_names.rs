@@ -21,7 +21,7 @@ pub const FORGET_BATCH: usize = 1_000;
 /// Keys, and ids, in one statement. Looking for many keys is shared by statements that are answered at the same
 /// time.
 const KEYS_FEW: usize = 16;
-const KEYS_MANY: usize = 32;
+const KEYS_MANY: usize = 64;
 const IDS: usize = 32;
 /// No wallet has this id, and 0 stands for payments without one.
 const NO_WALLET: i64 = -1;
@@ -36,7 +36,9 @@ macro_rules! keys_many {
     () => {
         concat!(
             keys_few!(),
-            ", $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37"
+            ", $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, \
+             $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60, $61, $62, $63, $64, $65, \
+             $66, $67, $68, $69"
         )
     };
 }
@@ -95,11 +97,11 @@ statements! {
         "delete from payment_names where name_key = $1 and amount_kobo = $2 and account_id = $3 and payment_id = $4"
     }
     ON_ACCOUNT_FEW: query { named!(keys_few, "16", "account_id = $4") }
-    ON_ACCOUNT_MANY: query { named!(keys_many, "32", "account_id = $4") }
+    ON_ACCOUNT_MANY: query { named!(keys_many, "64", "account_id = $4") }
     ANYWHERE_FEW: query { named!(keys_few, "16", "cast($4 as bigint) = 0") }
-    ANYWHERE_MANY: query { named!(keys_many, "32", "cast($4 as bigint) = 0") }
+    ANYWHERE_MANY: query { named!(keys_many, "64", "cast($4 as bigint) = 0") }
     ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24", "$25") }
-    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$38", "$39", "$40", "$41") }
+    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$70", "$71", "$72", "$73") }
     BY_IDS: query {
         select!(" where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
                  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)")

@@ -367,7 +367,10 @@ async fn postgres_plans(db: &TestDatabase, asked: &[&'static Sql]) -> Vec<Plan> 
     let client = connect(db.url()).await;
     // As the program's connections; a plan it would keep must be good whatever is asked.
     client
-        .batch_execute("set jit = off; set enable_seqscan = off; set plan_cache_mode = force_generic_plan")
+        .batch_execute(
+            "set jit = off; set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; \
+             set plan_cache_mode = force_generic_plan",
+        )
         .await
         .unwrap();
     let mut plans = Vec::new();

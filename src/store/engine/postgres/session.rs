@@ -22,6 +22,9 @@ const LIMITS: [(&str, &str); 6] = [
     ("jit", "off"),
     ("enable_seqscan", "off"),
 ];
+/// And every join has its key: a hash was made of a whole table that had had 120 rows when the plan was. A connection of a pooler's
+/// that was opened before they were written does without: it costs time, and an upgrade must not need a hand on the pooler.
+const JOINS: [(&str, &str); 2] = [("enable_hashjoin", "off"), ("enable_mergejoin", "off")];
 /// A commit that is answered is on disk.
 const DURABLE: &str = "synchronous_commit";
 const NOT_DURABLE: &str = "('off', 'local')";
@@ -30,7 +33,8 @@ const WRITING_LOCK: i64 = 0x7469_6c6c_7365_7474;
 
 /// Says the limits for the session of this connection.
 pub(super) async fn set_limits(client: &Client) -> Result<(), StoreError> {
-    let mut text: String = LIMITS.iter().map(|(name, value)| format!("set {name} = '{value}'; ")).collect();
+    let mut text: String =
+        LIMITS.iter().chain(&JOINS).map(|(name, value)| format!("set {name} = '{value}'; ")).collect();
     text += &format!(
         "select set_config('{DURABLE}', 'on', false) where current_setting('{DURABLE}') in {NOT_DURABLE}"
     );
@@ -59,11 +63,13 @@ pub(super) async fn check_limits(client: &Client) -> Result<(), StoreError> {
 /// The statement that writes the limits as settings of the role in this database, where one is missing. Nodes that start at
 /// the same moment run it one after another.
 pub(super) fn settings_of_role() -> String {
-    let each = LIMITS.map(|(name, value)| {
+    let all = || LIMITS.iter().chain(&JOINS);
+    let each = all().map(|(name, value)| {
         format!("execute format('alter role %I in database %I set {name} = %L', current_user, current_database(), '{value}');\n")
     });
     // What a session of ours said before does not count. Written where something is missing, for every command comes by.
-    let wanted = LIMITS.map(|(name, value)| format!("'{name}={value}'")).join(", ");
+    let wanted: Vec<String> = all().map(|(name, value)| format!("'{name}={value}'")).collect();
+    let wanted = wanted.join(", ");
     format!(
         "do $$ begin\nperform pg_advisory_xact_lock({WRITING_LOCK});\n\
          if not exists (select from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase \
@@ -72,7 +78,7 @@ pub(super) fn settings_of_role() -> String {
          if (select reset_val in {NOT_DURABLE} from pg_settings where name = '{DURABLE}') then\n\
          execute format('alter role %I in database %I set {DURABLE} = on', current_user, current_database());\n\
          end if;\nend $$",
-        each.concat()
+        each.collect::<String>()
     )
 }
 

@@ -1,0 +1,95 @@
+//! Sees which queues have jobs that are due, for all loops of this node, and rings for those.
+//!
+//! One look for all kinds: a look for each kind and queue took more of the database's time than the payments themselves, where
+//! they come a few at a time. Whoever is rung for claims until a queue gives less than a whole batch.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{PAUSE, POLL};
+use crate::app::App;
+use crate::log_limit::warn_of;
+use crate::store::tables::jobs::{JobKind, Queue};
+
+/// Between two looks, so that many commits within it are seen by one.
+const PACE: Duration = Duration::from_millis(1);
+
+/// What is due, by kind.
+pub(super) struct Due {
+    lines: HashMap<JobKind, Line>,
+}
+
+#[derive(Default)]
+struct Line {
+    fresh: AtomicBool,
+    retry: AtomicBool,
+    rung: Notify,
+}
+
+impl Line {
+    fn of(&self, queue: Queue) -> &AtomicBool {
+        match queue {
+            Queue::Fresh => &self.fresh,
+            Queue::Retry => &self.retry,
+        }
+    }
+}
+
+impl Due {
+    pub fn new() -> Arc<Due> {
+        let lines = JobKind::ALL.into_iter().map(|kind| (kind, Line::default())).collect();
+        Arc::new(Due { lines })
+    }
+
+    /// Looks after every commit of this node, and otherwise four times a second, until `stop`.
+    pub async fn watch(self: Arc<Due>, app: Arc<App>, stop: CancellationToken) {
+        let mut wake = app.wake.subscribe();
+        while !stop.is_cancelled() {
+            wake.mark_unchanged();
+            let pause = match app.store.due_jobs(app.now()).await {
+                Ok(due) => {
+                    due.into_iter().for_each(|(kind, queue)| self.ring(kind, queue));
+                    tokio::select! {
+                        Ok(()) = wake.changed() => {}
+                        () = tokio::time::sleep(POLL) => {}
+                        () = stop.cancelled() => {}
+                    }
+                    PACE
+                }
+                Err(error) => {
+                    warn_of!(app, &error, "no jobs could be looked for");
+                    PAUSE
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = stop.cancelled() => {}
+            }
+        }
+    }
+
+    fn ring(&self, kind: JobKind, queue: Queue) {
+        if let Some(line) = self.lines.get(&kind) {
+            line.of(queue).store(true, Ordering::Release);
+            line.rung.notify_one();
+        }
+    }
+
+    /// Waits until jobs of a kind are due, and says in which queues. One task asks for one kind.
+    pub async fn of(&self, kind: JobKind) -> Vec<Queue> {
+        let Some(line) = self.lines.get(&kind) else { return std::future::pending().await };
+        loop {
+            line.rung.notified().await;
+            let mut rung = Queue::BOTH.to_vec();
+            rung.retain(|queue| line.of(*queue).swap(false, Ordering::AcqRel));
+            if !rung.is_empty() {
+                return rung;
+            }
+        }
+    }
+}
