@@ -82,14 +82,23 @@ impl Due {
 
     /// Waits until jobs of a kind are due, and says in which queues. One task asks for one kind.
     pub async fn of(&self, kind: JobKind) -> Vec<Queue> {
-        let Some(line) = self.lines.get(&kind) else { return std::future::pending().await };
         loop {
-            line.rung.notified().await;
-            let mut rung = Queue::BOTH.to_vec();
-            rung.retain(|queue| line.of(*queue).swap(false, Ordering::AcqRel));
+            let rung = self.rung(kind);
             if !rung.is_empty() {
                 return rung;
             }
+            match self.lines.get(&kind) {
+                Some(line) => line.rung.notified().await,
+                None => std::future::pending().await,
+            }
         }
+    }
+
+    /// In which queues jobs of a kind have been seen to be due since it was asked last.
+    pub fn rung(&self, kind: JobKind) -> Vec<Queue> {
+        let is_rung = |queue: &Queue| {
+            self.lines.get(&kind).is_some_and(|line| line.of(*queue).swap(false, Ordering::AcqRel))
+        };
+        Queue::BOTH.into_iter().filter(is_rung).collect()
     }
 }

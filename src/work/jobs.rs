@@ -108,7 +108,9 @@ pub(super) async fn run(ops: Ops, kind: JobKind, due: Arc<Due>, stop: Cancellati
                     }
                 }
             }
-            queues = more;
+            // A long queue of one sort must not stand before the other.
+            let rung = due.rung(kind).into_iter().filter(|queue| !more.contains(queue));
+            queues = more.iter().copied().chain(rung).collect();
         }
     }
 }

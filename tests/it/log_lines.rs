@@ -307,7 +307,7 @@ on_both! {
 }
 
 /// A statement about one alert that this program has no need of.
-async fn set(t: &TestApp, text: &'static str, alert_id: i64) {
+pub async fn set(t: &TestApp, text: &'static str, alert_id: i64) {
     let sql: &'static Sql = Box::leak(Box::new(Sql::new("BY_HAND", Text::Plain(text))));
     let unit = t.app.store.unit(alert_id).await.unwrap();
     let unit = unit.step(Step::one(sql, vec![alert_id.into()]));

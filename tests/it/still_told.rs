@@ -4,13 +4,17 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::payments::correct::Corrected;
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 use tillbell::ops::payments::sweep::sweep;
 
 use crate::another_merchant::correct;
-use crate::harness::app::{Merchant, TestApp, world};
+use crate::counted_once::approved;
+use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, world};
 use crate::harness::databases::TestDatabase;
+use crate::harness::mails::Alert;
+use crate::log_lines::set;
 use crate::meant_for_others::OTHER;
 use crate::spoken_for::{came, named, obstacles};
 
@@ -83,5 +87,63 @@ on_both! {
             let told = obstacles(&t, &alert, &bait).await;
             assert!(told.iter().any(|one| one == NOT_ALL), "{id}: {told:?}");
         }
+    }
+    async fn a_wrong_match_that_is_taken_off_leaves_what_was_told_of_it(db: TestDatabase) {
+        for has_history in [true, false] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            if has_history {
+                t.create(&victim, 8_000, PAYER).await;
+                assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
+                t.advance(Span::hours(12));
+            }
+            let baits = [t.create(&taker, 8_000, PAYER).await, t.create(&taker, 8_000, PAYER).await];
+            let second = came(&t, 8_000, SHOWN).await;
+            let wrong = if has_history {
+                assert!(second.reason.contains(SECOND), "{second:?}");
+                approved(&t, &second, &baits[0], None).await;
+                &baits[0]
+            } else {
+                baits.iter().find(|bait| Some(&bait.transaction_id) == second.transaction_id.as_ref()).unwrap()
+            };
+            let ask = Reverse {
+                business_id: wrong.business_id,
+                transaction_id: &wrong.transaction_id,
+                reason: "it was for another shop",
+                operator: "ife",
+                undoing_alert: None,
+                despite: None,
+            };
+            reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+            if has_history {
+                t.advance(Span::hours(46));
+            }
+            let third = came(&t, 8_000, SHOWN).await;
+            assert_eq!(third.status, AlertStatus::Review, "{has_history} {third:?}");
+            assert!(third.reason.contains("waits for a person"), "{third:?}");
+        }
+    }
+
+    async fn what_a_debit_holds_before_it_was_decided_is_weighed_all_the_same(db: TestDatabase) {
+        let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+        let taker = t.merchant("bolu.example").await;
+        t.create(&victim, 8_000, PAYER).await;
+        assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
+        t.advance(Span::hours(12));
+        let bait = t.create(&taker, 8_000, PAYER).await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 8_000, SHOWN, t.app.now() - Span::seconds(20));
+        let second = t.ingest(&credit.text()).await;
+        // As where the process died before it decided.
+        let undecided = "update alerts set status = 'new', reason = '', evidence = '' where id = $1";
+        set(&t, undecided, second.alert_id).await;
+        let debit = Alert { direction: "DEBIT", session: credit.session.clone(), ..Alert::credit(ACCOUNT, 8_000, SHOWN, t.app.now()) };
+        t.ingest(&debit.text()).await;
+        let held = t.app.store.alert(second.alert_id).await.unwrap().unwrap();
+        assert_eq!(held.status, AlertStatus::Review, "{held:?}");
+        assert!(held.reason.contains("may have taken this money back") && held.evidence.contains(SECOND), "{held:?}");
+        t.advance(Span::hours(46));
+        let third = came(&t, 8_000, SHOWN).await;
+        assert_eq!((third.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
     }
 }

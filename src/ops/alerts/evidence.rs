@@ -102,15 +102,23 @@ pub fn reasons_of(stored: &str) -> Vec<String> {
     serde_json::from_str::<Reasons>(stored).map(|found| found.reasons).unwrap_or_default()
 }
 
-/// What spoke against an approval beside the payments themselves, each by itself and in no other words. None where a program
-/// of before wrote it.
+/// What spoke against an approval beside the payments themselves, each by itself and in no other words: also before a person approved,
+/// whose approval may have been taken back since. None where a program of before wrote it.
 pub fn doubts_of(stored: &str) -> Vec<String> {
     #[derive(Deserialize)]
     struct Doubts {
         #[serde(default)]
         doubts: Vec<String>,
+        #[serde(default)]
+        before: Option<Box<Doubts>>,
     }
-    serde_json::from_str::<Doubts>(stored).map(|found| found.doubts).unwrap_or_default()
+    let mut all = Vec::new();
+    let mut next = serde_json::from_str::<Doubts>(stored).ok();
+    while let Some(Doubts { doubts, before }) = next {
+        all.extend(doubts);
+        next = before.map(|before| *before);
+    }
+    all
 }
 
 /// Whether one of the doubts for which an alert waits says something already to whoever decides. Whole doubts are asked about, for a merchant's

@@ -179,7 +179,11 @@ pub async fn sent_for_another(
         // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
         let is_alone_here = is_alone && other.account_id == payment.account_id;
         let is_silent = history.is_settled || is_alone_here || !is_money_of_nobody(other);
-        if !is_silent && (is_held_so(other) || is_older(app, other, payment).await?) {
+        if !is_silent
+            && (is_held_so(other)
+                || history.taken_off.contains(&own)
+                || is_older(app, other, payment).await?)
+        {
             why.push(before_in_words(other));
         }
     }
@@ -205,6 +209,8 @@ pub async fn untold_of_another(
 struct History {
     /// Every payment that it paid, whether it still does or was reversed.
     paid: Vec<Payment>,
+    /// Whose payments a person took it off as no money of theirs.
+    taken_off: Vec<Beneficiary>,
     /// It still pays one, or the bank took it back from one, as a debit that a person named says.
     is_settled: bool,
     /// When it was reversed, or what may have taken it back was seen; the later of both.
@@ -216,8 +222,15 @@ impl History {
         let reversed = app.store.reversed_of_alert(credit.id).await?;
         let stands = credit.payment_id.filter(|_| credit.status == AlertStatus::Matched);
         let is_settled = stands.is_some() || reversed.iter().any(|one| one.undoing_alert.is_some());
-        let mut history = History { paid: Vec::new(), is_settled, went_back: None };
-        for id in reversed.iter().map(|one| one.payment_id).chain(stands) {
+        let mut history = History { paid: Vec::new(), taken_off: Vec::new(), is_settled, went_back: None };
+        for one in &reversed {
+            let paid = app.store.payment(one.payment_id).await?;
+            history
+                .taken_off
+                .extend(paid.iter().filter(|_| one.undoing_alert.is_none()).map(Beneficiary::of));
+            history.paid.extend(paid);
+        }
+        if let Some(id) = stands {
             history.paid.extend(app.store.payment(id).await?);
         }
         history.went_back = reversed.iter().filter_map(|one| one.reversed_at).max();

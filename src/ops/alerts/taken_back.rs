@@ -14,9 +14,11 @@
 
 use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
+use super::evidence;
 use super::held_beneficiaries::{hold_beneficiaries, may_be_the_one, note_alarm, of_others};
 use super::payout_debits::is_of_a_payout;
 use super::reach::{LIKELY_MAX, is_told_to_another, named_by, sight};
+use super::weigh::weigh;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
@@ -399,11 +401,11 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Resul
     for _ in 0..RACES_MAX {
         match alert.status {
             AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched => {
-                let held = alerts::held(&alert, &why, undoing.id);
+                let held = hold(app, &alert, &why, undoing.id).await?;
                 let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
                 let waited = arrivals::end_of_alert(alert.id, ArrivalEnd::TakenBack, app.now());
                 let told = chosen::waits_no_more(app, alert.id, ArrivalEnd::TakenBack, app.now()).await?;
-                let unit = app.store.unit(alert.id).await?.step(held).steps(told).step(waited).step(job);
+                let unit = app.store.unit(alert.id).await?.steps(held).steps(told).step(waited).step(job);
                 if app.store.apply(unit).await?.is_done() {
                     alert_log::held(app, &alert);
                     app.wake_workers();
@@ -422,6 +424,18 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Resul
         }
     }
     Err(OpError::Contended)
+}
+
+/// Leaves a credit to a person. One that was not decided yet is weighed all the same: what speaks against it speaks against those that come later.
+async fn hold(app: &App, alert: &AlertRow, why: &str, undoing: i64) -> Result<Vec<Step>, OpError> {
+    if alert.status != AlertStatus::New {
+        return Ok(vec![alerts::held(alert, why, undoing)]);
+    }
+    let (weighed, now) = (Box::pin(weigh(app, alert)).await?, app.now());
+    let text = evidence::encode(&weighed.decision, now);
+    let decided = alerts::decided(alert, AlertStatus::Review, why, &text, now);
+    let after = AlertRow { status: AlertStatus::Review, version: alert.version + 1, ..alert.clone() };
+    Ok(vec![decided, alerts::held(&after, why, undoing)])
 }
 
 /// Tells that money which was credited may be gone, and links the credit to what may have taken it back.
