@@ -188,6 +188,8 @@ struct Reader<'a> {
     head: &'a SignedHead<'a>,
     tables: &'a [TextTable],
     masked: Vec<TextTable>,
+    /// Texts of the tables as they are.
+    whole: Vec<String>,
     /// Texts of the masked text tables, their balances masked as well.
     texts: Vec<String>,
     doubts: Vec<String>,
@@ -220,7 +222,8 @@ impl<'a> Reader<'a> {
                 rest.text()
             })
             .collect();
-        Reader { layout, head, tables, masked, texts, doubts: Vec::new() }
+        let whole = tables.iter().map(TextTable::text).collect();
+        Reader { layout, head, tables, masked, whole, texts, doubts: Vec::new() }
     }
 
     fn doubt(&mut self, why: impl Into<String>) {
@@ -252,13 +255,7 @@ impl<'a> Reader<'a> {
             out.extend(found.into_iter().map(|f| (i, f.text)));
         }
         for (i, masked) in self.texts.iter().enumerate() {
-            let whole;
-            let text = if free {
-                whole = self.tables[i].text();
-                &whole
-            } else {
-                masked
-            };
+            let text = if free { &self.whole[i] } else { masked };
             for line in &field.lines {
                 let found = line.captures_iter(text).take(MAX_MATCHES).filter_map(|c| c.name("v"));
                 out.extend(found.map(|m| (i, figures::whole(name, text, m.range()).to_owned())));

@@ -30,7 +30,7 @@ pub use rivals::{
     MORE_MAY_BE_MEANT, OTHERS_TOLD, as_many_as_told, first_of_each, is_another_named, of_another_in_words,
     one_of_each,
 };
-use rivals::{meant_for_another, one_of_each_first};
+use rivals::{likeliest_first, meant_for_another, one_of_each_first};
 
 /// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;
@@ -125,6 +125,8 @@ pub struct Considered {
     /// On which account it asks for money. On any but the alert's own it is for a person's eyes.
     pub which_account: WhichAccount,
     created_at: Timestamp,
+    /// When it asked for what it asks for: since it was made, or since it was corrected.
+    asked_at: Timestamp,
     pub beneficiary: Beneficiary,
     /// It was rejected or reversed a short time ago, and the money may have been sent before.
     has_ended_lately: bool,
@@ -213,12 +215,20 @@ pub struct Decision {
     pub doubts: Vec<String>,
     /// The likeliest that speak against an approval by a person, however many are likelier to be suggested.
     rivals: Vec<Considered>,
+    /// Of each beneficiary's payments that would be approved if nothing spoke against it, the one that asked for the amount last.
+    pub last_fitting: Vec<i64>,
 }
 
 impl Decision {
     /// Nothing was weighed.
     pub fn unweighed(verdict: Verdicts) -> Decision {
-        Decision { verdict, considered: Vec::new(), doubts: Vec::new(), rivals: Vec::new() }
+        Decision {
+            verdict,
+            considered: Vec::new(),
+            doubts: Vec::new(),
+            rivals: Vec::new(),
+            last_fitting: Vec::new(),
+        }
     }
 }
 
@@ -230,17 +240,14 @@ pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision
     likeliest_first(&mut considered);
     let verdict = judge(incoming, received_name.as_ref(), &considered);
     let rivals = rivals::of(&considered);
+    let last_fitting = rivals::last_fitting(&considered);
     considered.retain(|c| {
         c.name != NameVerdict::Different || (c.amount_fit.approves() && c.time_fit != TimeFit::Outside)
     });
     one_of_each_first(&mut considered);
     considered.truncate(SUGGESTIONS_MAX);
     considered.sort_by_key(Considered::rank);
-    Decision { verdict, considered, doubts: incoming.doubts.to_vec(), rivals }
-}
-
-fn likeliest_first(considered: &mut [Considered]) {
-    considered.sort_by(|a, b| b.likelihood().cmp(&a.likelihood()).then(a.payment_id.cmp(&b.payment_id)));
+    Decision { verdict, considered, doubts: incoming.doubts.to_vec(), rivals, last_fitting }
 }
 
 fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Candidate<'_>) -> Considered {
@@ -283,6 +290,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         which_account: WhichAccount::Own,
         equal_name: received.is_some_and(|received| expected.same_words(received)),
         created_at: payment.created_at,
+        asked_at: if payment.corrections > 0 { payment.updated_at } else { payment.created_at },
         beneficiary: candidate.beneficiary,
         has_ended_lately: has_ended_lately(payment, incoming.time, incoming.first_seen),
         is_timely,

@@ -51,23 +51,24 @@ impl Due {
         let mut wake = app.wake.subscribe();
         while !stop.is_cancelled() {
             wake.mark_unchanged();
-            let pause = match app.store.due_jobs(app.now()).await {
+            let (pause, patience) = match app.store.due_jobs(app.now()).await {
                 Ok(due) => {
                     due.into_iter().for_each(|(kind, queue)| self.ring(kind, queue));
-                    tokio::select! {
-                        Ok(()) = wake.changed() => {}
-                        () = tokio::time::sleep(POLL) => {}
-                        () = stop.cancelled() => {}
-                    }
-                    PACE
+                    (PACE, POLL)
                 }
                 Err(error) => {
                     warn_of!(app, &error, "no jobs could be looked for");
-                    PAUSE
+                    (PAUSE, Duration::ZERO)
                 }
             };
+            // In this order: a commit after a quiet time is seen at once.
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
+                () = stop.cancelled() => {}
+            }
+            tokio::select! {
+                Ok(()) = wake.changed() => {}
+                () = tokio::time::sleep(patience) => {}
                 () = stop.cancelled() => {}
             }
         }

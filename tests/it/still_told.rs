@@ -146,4 +146,28 @@ on_both! {
         let third = came(&t, 8_000, SHOWN).await;
         assert_eq!((third.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
     }
+    async fn an_older_order_of_the_same_shop_hides_nothing(db: TestDatabase) {
+        let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+        let taker = t.merchant("bolu.example").await;
+        t.create(&victim, 3_000, PAYER).await;
+        assert_eq!(came(&t, 3_000, SHOWN).await.status, AlertStatus::Matched);
+        let old = t.create(&taker, 8_000, PAYER).await;
+        t.account(OTHER).await;
+        t.create_elsewhere(&victim, 8_000, PAYER, &old).await;
+        let first = came(&t, 8_000, SHOWN).await;
+        assert_eq!(first.status, AlertStatus::Review, "{first:?}");
+        t.advance(Span::hours(12));
+        let new = t.create(&taker, 8_000, "Halima Bisi Garba").await;
+        assert_eq!(new.account_id, old.account_id);
+        t.advance(Span::hours(11));
+        // The older one fits better; the first transfer came before the other asked.
+        let second = came(&t, 8_000, SHOWN).await;
+        let told = format!("alert {} of this amount and under this name waits for a person", first.alert_id);
+        assert!(second.reason.contains(&told), "{second:?}");
+        t.advance(Span::hours(26));
+        sweep(&t.app).await.unwrap();
+        assert_eq!((t.payment(&old).await.status, t.payment(&new).await.status), (Status::Rejected, Status::Pending));
+        let third = came(&t, 8_000, SHOWN).await;
+        assert_eq!((third.status, t.payment(&new).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
+    }
 }

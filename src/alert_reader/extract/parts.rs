@@ -80,8 +80,8 @@ fn parts(reader: &Reader<'_>, claims: &Claims) -> Vec<Part> {
     // In every layout, a value that one space separates from its label counts here.
     let free = reader.layout.free_labels();
     let how = Arrangement { spaced: true, wraps: true };
-    let part = |(table, own): (&TextTable, &String)| {
-        let (full, own_text) = (plain(&table.text()), plain(own));
+    let part = |((table, whole), own): ((&TextTable, &String), &String)| {
+        let (full, own_text) = (plain(whole), plain(own));
         let stories = table.values(&free, &reader.layout.known, how).into_iter().map(|f| squeeze(&f.text));
         Part {
             stories: stories.filter(|narration| !narration.is_empty()).collect(),
@@ -94,6 +94,7 @@ fn parts(reader: &Reader<'_>, claims: &Claims) -> Vec<Part> {
     let parts = reader
         .tables
         .iter()
+        .zip(&reader.whole)
         .zip(&reader.texts)
         .map(part)
         .filter(|part| part.full.anything() || names_row(&part.own_text, claims));

@@ -177,7 +177,7 @@ impl Reader<'_> {
         let read = narration.map(codes_begun_in).unwrap_or_default();
         // One row's end and the next one's beginning make none.
         let of_rows = |text: &str| text.lines().flat_map(codes_begun_in).collect::<Vec<String>>();
-        let mut shown: Vec<String> = self.tables.iter().flat_map(|table| of_rows(&table.text())).collect();
+        let mut shown: Vec<String> = self.whole.iter().flat_map(|text| of_rows(text)).collect();
         shown.retain(|code| !read.contains(code));
         if let Some(code) = shown.first() {
             self.doubt(format!("it shows the reference {code} of a payout"));

@@ -77,8 +77,22 @@ pub(super) fn of(considered: &[Considered]) -> Vec<Considered> {
     rivals
 }
 
+/// Of each beneficiary, the payment that fits and asked for the amount last: what came before it was asked for says more against it
+/// than against any other of the same.
+pub(super) fn last_fitting(considered: &[Considered]) -> Vec<i64> {
+    let mut fitting: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
+    fitting.sort_by_key(|c| std::cmp::Reverse(c.asked_at));
+    let mut each = one_of_each(fitting, |c| whose(c), None);
+    each.truncate(OTHERS_KNOWN);
+    each.into_iter().map(|c| c.payment_id).collect()
+}
+
 fn whose(c: &Considered) -> (i64, Beneficiary) {
     (c.business_id, c.beneficiary)
+}
+
+pub(super) fn likeliest_first(considered: &mut [Considered]) {
+    considered.sort_by(|a, b| b.likelihood().cmp(&a.likelihood()).then(a.payment_id.cmp(&b.payment_id)));
 }
 
 /// The likeliest payment of each business before those of the wallets that are filled through it, and these before the

@@ -186,7 +186,13 @@ async fn weigh_since(
             doubt_kinds.push("asked_elsewhere");
         }
     }
-    let sent = sent_before(app, alert, &similar, known.fitting(&decision)).await?;
+    let winner = known.winner(&decision);
+    let mut sent = sent_before(app, alert, &similar, winner.into_iter().collect()).await?;
+    if winner.is_none() || of_winner.len() > doubts.len() || !sent.is_empty() {
+        // A person decides: later transfers go by all that is told here, and what else speaks may be over by then.
+        let more = sent_before(app, alert, &similar, known.last_fitting(&decision)).await?;
+        sent.extend(more.into_iter().filter(|one| !sent.contains(one)).collect::<Vec<_>>());
+    }
     if !sent.is_empty() {
         of_winner.extend(sent);
         doubt_kinds.push("paid_another");
@@ -225,16 +231,15 @@ async fn weigh_since(
     Ok(Weighed { decision, payments, account, is_incomplete, undone_by, doubt_kinds, held, amount_version })
 }
 
-/// That this payer has sent this amount before, which speaks against the payments that fit. Also where something else does:
-/// transfers that come later go by it, and what else speaks may be over by then.
+/// That this payer has sent this amount before, which speaks against these payments.
 async fn sent_before(
     app: &App,
     alert: &AlertRow,
     similar: &Similar,
-    fitting: Vec<&Payment>,
+    against: Vec<&Payment>,
 ) -> Result<Vec<String>, OpError> {
     let mut all: Vec<String> = Vec::new();
-    for payment in fitting.into_iter().take(OTHERS_TOLD) {
+    for payment in against.into_iter().take(OTHERS_TOLD) {
         let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
         all.extend(sent.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
     }
@@ -364,18 +369,9 @@ impl Known {
         decide(incoming, &candidates)
     }
 
-    /// Payments that would be approved if nothing spoke against it, one of each beneficiary, the one that is approved first.
-    fn fitting<'a>(&'a self, decision: &'a Decision) -> Vec<&'a Payment> {
-        let fit = decision
-            .winners()
-            .filter_map(|one| self.payments.iter().find(|payment| payment.id == one.payment_id));
-        let mut each: Vec<&Payment> = Vec::new();
-        for payment in self.winner(decision).into_iter().chain(fit) {
-            if each.iter().all(|known| Beneficiary::of(known) != Beneficiary::of(payment)) {
-                each.push(payment);
-            }
-        }
-        each
+    fn last_fitting<'a>(&'a self, decision: &'a Decision) -> Vec<&'a Payment> {
+        let ids = decision.last_fitting.iter();
+        ids.filter_map(|id| self.payments.iter().find(|payment| payment.id == *id)).collect()
     }
 
     /// The payment that a decision approves.

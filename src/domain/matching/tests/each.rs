@@ -104,3 +104,33 @@ fn a_wallets_winner_is_considered_however_many_shops_ask_the_same() {
     assert_eq!(decision.winners().map(|c| c.payment_id).collect::<Vec<_>>(), [1]);
     assert_eq!(decision.considered.len(), SUGGESTIONS_MAX);
 }
+
+#[test]
+fn of_each_beneficiary_the_fitting_payment_that_asked_last_is_told() {
+    let asked = |id, business_id, made, corrected: Option<i64>| {
+        let mut payment = payment(id, business_id, 8_000, "Halima Danladi");
+        payment.created_at = payment.created_at - Span::minutes(made);
+        payment.updated_at = payment.created_at;
+        if let Some(minutes) = corrected {
+            payment.corrections = 1;
+            payment.updated_at = payment.created_at + Span::minutes(minutes);
+        }
+        payment
+    };
+    let mut other_name = asked(6, 3, 1, None);
+    other_name.payer_name = "Sani Lawal".into();
+    let mut all = vec![
+        asked(1, 1, 50, None),
+        asked(2, 1, 40, None),
+        asked(3, 1, 60, Some(30)),
+        asked(4, 2, 10, None),
+        other_name,
+    ];
+    assert_eq!(run(&incoming(8_000, Some("HALIMA DANLADI")), &all).last_fitting, [4, 3]);
+    // However many there are, and whichever is chosen.
+    all.extend((0..40).map(|n| asked(100 + n, 1, 45, None)));
+    assert_eq!(run(&incoming(8_000, Some("HALIMA DANLADI")), &all).last_fitting, [4, 3]);
+    all.retain(|payment| payment.business_id == 1);
+    let decision = run(&incoming(8_000, Some("HALIMA DANLADI")), &all);
+    assert_eq!((approved(&decision), decision.last_fitting), (Some(2), vec![3]));
+}
