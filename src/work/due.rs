@@ -3,7 +3,6 @@
 //! One look for all kinds: a look for each kind and queue took more of the database's time than the payments themselves, where
 //! they come a few at a time. Whoever is rung for claims until a queue gives less than a whole batch.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,8 +19,9 @@ use crate::store::tables::jobs::{JobKind, Queue};
 const PACE: Duration = Duration::from_millis(1);
 
 /// What is due, by kind.
+#[derive(Default)]
 pub(super) struct Due {
-    lines: HashMap<JobKind, Line>,
+    lines: [Line; JobKind::ALL.len()],
 }
 
 #[derive(Default)]
@@ -41,9 +41,8 @@ impl Line {
 }
 
 impl Due {
-    pub fn new() -> Arc<Due> {
-        let lines = JobKind::ALL.into_iter().map(|kind| (kind, Line::default())).collect();
-        Arc::new(Due { lines })
+    fn line(&self, kind: JobKind) -> &Line {
+        &self.lines[kind as usize]
     }
 
     /// Looks after every commit of this node, and otherwise four times a second, until `stop`.
@@ -75,10 +74,9 @@ impl Due {
     }
 
     fn ring(&self, kind: JobKind, queue: Queue) {
-        if let Some(line) = self.lines.get(&kind) {
-            line.of(queue).store(true, Ordering::Release);
-            line.rung.notify_one();
-        }
+        let line = self.line(kind);
+        line.of(queue).store(true, Ordering::Release);
+        line.rung.notify_one();
     }
 
     /// Waits until jobs of a kind are due, and says in which queues. One task asks for one kind.
@@ -88,18 +86,13 @@ impl Due {
             if !rung.is_empty() {
                 return rung;
             }
-            match self.lines.get(&kind) {
-                Some(line) => line.rung.notified().await,
-                None => std::future::pending().await,
-            }
+            self.line(kind).rung.notified().await;
         }
     }
 
     /// In which queues jobs of a kind have been seen to be due since it was asked last.
     pub fn rung(&self, kind: JobKind) -> Vec<Queue> {
-        let is_rung = |queue: &Queue| {
-            self.lines.get(&kind).is_some_and(|line| line.of(*queue).swap(false, Ordering::AcqRel))
-        };
+        let is_rung = |queue: &Queue| self.line(kind).of(*queue).swap(false, Ordering::AcqRel);
         Queue::BOTH.into_iter().filter(is_rung).collect()
     }
 }

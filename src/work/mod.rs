@@ -48,7 +48,7 @@ const DUE_ROUNDS_MAX: usize = 10_000;
 pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: CancellationToken) {
     let dispatcher = DeliveryDispatcher::new(app.clone(), stop.clone());
     let loops = TaskTracker::new();
-    let due = Due::new();
+    let due = Arc::<Due>::default();
     loops.spawn(due.clone().watch(app.clone(), stop.clone()));
     loops.spawn(dispatcher.clone().run(due.clone()));
     let ops = Ops { app: app.clone(), verifier };

@@ -88,6 +88,7 @@ on_both! {
             assert!(told.iter().any(|one| one == NOT_ALL), "{id}: {told:?}");
         }
     }
+
     async fn a_wrong_match_that_is_taken_off_leaves_what_was_told_of_it(db: TestDatabase) {
         for has_history in [true, false] {
             let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
@@ -146,6 +147,7 @@ on_both! {
         let third = came(&t, 8_000, SHOWN).await;
         assert_eq!((third.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
     }
+
     async fn an_older_order_of_the_same_shop_hides_nothing(db: TestDatabase) {
         let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
         let taker = t.merchant("bolu.example").await;

@@ -10,7 +10,7 @@ use super::other_accounts::{
     OnFitting, OtherMeant, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts,
 };
 use super::reach::sight;
-use super::same_payer::sent_for_another;
+use super::same_payer::{OfPayer, sent_for_another};
 use super::similar::{Similar, similar_alerts};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
@@ -186,13 +186,15 @@ async fn weigh_since(
             doubt_kinds.push("asked_elsewhere");
         }
     }
-    let winner = known.winner(&decision);
-    let mut sent = sent_before(app, alert, &similar, winner.into_iter().collect()).await?;
-    if winner.is_none() || of_winner.len() > doubts.len() || !sent.is_empty() {
-        // A person decides: later transfers go by all that is told here, and what else speaks may be over by then.
-        let more = sent_before(app, alert, &similar, known.last_fitting(&decision)).await?;
-        sent.extend(more.into_iter().filter(|one| !sent.contains(one)).collect::<Vec<_>>());
-    }
+    let is_left = of_winner.len() > doubts.len();
+    let sent = sent_before(
+        app,
+        alert,
+        &similar.of_payer,
+        (known.winner(&decision), is_left),
+        known.last_fitting(&decision),
+    )
+    .await?;
     if !sent.is_empty() {
         of_winner.extend(sent);
         doubt_kinds.push("paid_another");
@@ -231,17 +233,29 @@ async fn weigh_since(
     Ok(Weighed { decision, payments, account, is_incomplete, undone_by, doubt_kinds, held, amount_version })
 }
 
-/// That this payer has sent this amount before, which speaks against these payments.
+/// That this payer has sent this amount before, which speaks against the winner; and where a person decides, be it for that or because
+/// something else speaks already (`is_left`) or nothing wins, against the others that fit: later transfers go by it, and what else speaks may be over by then.
 async fn sent_before(
     app: &App,
     alert: &AlertRow,
-    similar: &Similar,
-    against: Vec<&Payment>,
+    of_payer: &OfPayer,
+    (winner, is_left): (Option<&Payment>, bool),
+    fitting: Vec<&Payment>,
 ) -> Result<Vec<String>, OpError> {
-    let mut all: Vec<String> = Vec::new();
-    for payment in against.into_iter().take(OTHERS_TOLD) {
-        let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
-        all.extend(sent.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
+    let mut all = match winner {
+        Some(winner) => sent_for_another(app, alert, of_payer, winner).await?,
+        None => Vec::new(),
+    };
+    if winner.is_some() && !is_left && all.is_empty() {
+        return Ok(all);
+    }
+    let is_winner = |payment: &Payment| winner.is_some_and(|winner| winner.id == payment.id);
+    for payment in fitting.into_iter().take(OTHERS_TOLD).filter(|payment| !is_winner(payment)) {
+        for one in sent_for_another(app, alert, of_payer, payment).await? {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
     }
     Ok(all)
 }
