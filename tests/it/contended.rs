@@ -15,9 +15,13 @@ use tillbell::domain::time::Span;
 use tillbell::ops::payments::sweep::{SweepReport, sweep};
 
 use crate::crashes::{self, ENOUGH, Installation, Service, now, request};
-use crate::harness::app::{ACCOUNT, LATER, at, world};
+use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, connect};
+use crate::harness::imap_server::{FakeServer, Folder};
 use crate::harness::mails::Alert;
+use crate::harness::name_server::{NameServer, Say};
+use crate::harness::signing::{Signer, record};
+use crate::mailbox;
 use crate::smtp::{DEV, House, SMTP};
 
 /// The amount whose decisions are lost while [`hold`] holds.
@@ -213,5 +217,38 @@ on_both! {
         assert_eq!(t.payment(&paid).await.status, Status::Approved, "by the alert that came in time");
         assert_eq!(sweep(&t.app).await.unwrap(), SweepReport { rejected: 1, left: 0 });
         assert_eq!(t.payment(&unpaid).await.status, Status::Rejected);
+    }
+
+    async fn a_mailbox_goes_on_behind_a_mail_that_cannot_be_decided_in_time(db: TestDatabase) {
+        let names = NameServer::start().await;
+        names.say("mail._domainkey.gtbank.com", Say::Text(record("rsa2048")));
+        let t = TestApp::start_with(db, &format!("{DEV}[mail]\ndns = \"{}\"\n", names.address)).await;
+        let shop = t.merchant("adire.example").await;
+        t.account(ACCOUNT).await;
+        let mail = |naira: i64, payer: &str| Signer::bank().sign(&Alert::credit(ACCOUNT, naira, payer, at()).text());
+        let held = t.create(&shop, HELD, "Halima Garba").await;
+        let free = t.create(&shop, 9_000, "Chinedu Okafor").await;
+        t.advance(LATER + Span::seconds(20));
+        hold(t.database()).await;
+        let fake = FakeServer::start(Folder::default()).await;
+        fake.folder().add(&mail(HELD, "Halima Garba"));
+        fake.folder().add(&mail(9_000, "Chinedu Okafor"));
+        let reading = mailbox::Reading::start(&t.app, &t, &mailbox::server(&fake.configured()), mailbox::fast());
+        // The place behind both is written down, so nobody reads them again.
+        mailbox::until_read(&t.app, 2).await;
+        let alerts = mailbox::until_alerts(&t.app, 2).await;
+        assert_eq!([alerts[0].status, alerts[1].status], [AlertStatus::New, AlertStatus::Matched]);
+        assert_eq!(t.payment(&free).await.status, Status::Approved);
+        reading.end().await;
+        release(t.database()).await;
+        t.advance(Span::seconds(3));
+        tillbell::work::run_due(&t.app).await.unwrap();
+        assert_eq!(t.payment(&held).await.status, Status::Approved);
+        let reading = mailbox::Reading::start(&t.app, &t, &mailbox::server(&fake.configured()), mailbox::fast());
+        fake.folder().add(&mail(4_100, "Musa Danladi"));
+        mailbox::until_read(&t.app, 3).await;
+        // Neither of the first two was taken again.
+        mailbox::assert_once(&mailbox::until_alerts(&t.app, 3).await);
+        reading.end().await;
     }
 }

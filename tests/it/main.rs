@@ -79,6 +79,7 @@ mod told_of_others;
 mod torture;
 mod two_layouts;
 mod two_nodes;
+mod two_parts;
 mod two_states;
 mod typed_session;
 mod unclear_accounts;

@@ -28,7 +28,7 @@ async fn is_closed(stream: &mut tokio::net::TcpStream) -> bool {
     matches!(ended, Ok(0) | Err(_))
 }
 
-on_one! {
+on_both! {
     async fn two_lengths_or_an_unknown_coding_are_refused(db: TestDatabase) {
         let (server, shop) = Server::with_shop(db).await;
         for lines in [

@@ -82,9 +82,7 @@ on_both! {
         desk.text(&["alert", "ingest", path.to_str().unwrap()]);
         assert_eq!(desk.run(&["alert", "show", "1", "--mail"]).stdout, mail());
     }
-}
 
-on_one! {
     async fn a_terminal_gets_no_control_characters_of_a_mail(db: TestDatabase) {
         let desk = Desk::new(&db);
         let path = desk.path().join("bad.eml");

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use tillbell::mail_intake::smtp::Timeouts;
 
-use super::{House, SMTP, on_sqlite};
+use super::{House, SMTP};
 
 /// A second mail that must never come out of the first one's content.
 const SMUGGLED: &str = "MAIL FROM:<gens@bank.example>\r\nRCPT TO:<alerts@till.example>\r\nDATA\r\n\
                         Subject: smuggled\r\n\r\nforged\r\n.\r\nQUIT\r\n";
 
-#[test]
-fn no_mail_is_smuggled_inside_another() {
-    on_sqlite(|db| async {
+on_both! {
+    async fn no_mail_is_smuggled_inside_another(db: TestDatabase) {
         let house = House::open(db, SMTP).await;
         let endings = [
             "\n.\n",
@@ -46,12 +45,9 @@ fn no_mail_is_smuggled_inside_another() {
             }
         }
         assert!(house.alerts().await.is_empty(), "something was taken");
-    });
-}
+    }
 
-#[test]
-fn a_client_that_waits_after_a_false_ending_is_answered() {
-    on_sqlite(|db| async {
+    async fn a_client_that_waits_after_a_false_ending_is_answered(db: TestDatabase) {
         let house = House::open(db, SMTP).await;
         for ending in ["\n.\n", "\n.\r\n", "\r.\r\n"] {
             let mut client = house.greeted().await;
@@ -60,12 +56,9 @@ fn a_client_that_waits_after_a_false_ending_is_answered() {
             client.expect("554").await;
             client.is_closed().await;
         }
-    });
-}
+    }
 
-#[test]
-fn lines_end_in_crlf_and_have_an_end() {
-    on_sqlite(|db| async {
+    async fn lines_end_in_crlf_and_have_an_end(db: TestDatabase) {
         let house = House::open(db, SMTP).await;
         for line in ["NOOP\n", "NOOP\rRSET\r\n", "NOOP\r\r\n", "\n"] {
             let mut client = house.greeted().await;
@@ -81,12 +74,9 @@ fn lines_end_in_crlf_and_have_an_end() {
         // Endless lines are not listened to.
         let _ = client.try_send(&vec![b'x'; 300_000]).await;
         client.is_closed().await;
-    });
-}
+    }
 
-#[test]
-fn content_behind_data_is_not_taken_for_commands_nor_for_a_mail() {
-    on_sqlite(|db| async {
+    async fn content_behind_data_is_not_taken_for_commands_nor_for_a_mail(db: TestDatabase) {
         let house = House::open(db, SMTP).await;
         let mut client = house.greeted().await;
         client
@@ -99,12 +89,9 @@ fn content_behind_data_is_not_taken_for_commands_nor_for_a_mail() {
         client.expect("554").await;
         client.is_closed().await;
         assert!(house.alerts().await.is_empty());
-    });
-}
+    }
 
-#[test]
-fn a_web_page_cannot_speak_smtp() {
-    on_sqlite(|db| async {
+    async fn a_web_page_cannot_speak_smtp(db: TestDatabase) {
         let house = House::open(db, SMTP).await;
         let mut client = house.client().await;
         let _ = client
@@ -113,12 +100,9 @@ fn a_web_page_cannot_speak_smtp() {
         client.expect("421").await;
         client.is_closed().await;
         assert!(house.alerts().await.is_empty());
-    });
-}
+    }
 
-#[test]
-fn errors_and_idle_commands_have_an_end() {
-    on_sqlite(|db| async {
+    async fn errors_and_idle_commands_have_an_end(db: TestDatabase) {
         let house = House::open(db, SMTP).await;
         let mut client = house.greeted().await;
         for _ in 0..19 {
@@ -144,12 +128,9 @@ fn errors_and_idle_commands_have_an_end() {
         client.gets("NOOP", "250").await;
         client.gets("NOOP", "421").await;
         client.is_closed().await;
-    });
-}
+    }
 
-#[test]
-fn slow_clients_are_not_waited_for_without_end() {
-    on_sqlite(|db| async {
+    async fn slow_clients_are_not_waited_for_without_end(db: TestDatabase) {
         let short = Duration::from_millis(300);
         let timeouts = Timeouts { command: short, piece: short, ..Timeouts::default() };
         let house = House::patient(db, SMTP, timeouts).await;
@@ -165,12 +146,9 @@ fn slow_clients_are_not_waited_for_without_end() {
             client.is_closed().await;
         }
         assert!(house.alerts().await.is_empty());
-    });
-}
+    }
 
-#[test]
-fn a_mail_that_drips_is_not_waited_for_without_end() {
-    on_sqlite(|db| async {
+    async fn a_mail_that_drips_is_not_waited_for_without_end(db: TestDatabase) {
         let whole = Duration::from_millis(500);
         let house = House::patient(db, SMTP, Timeouts { mail: whole, ..Timeouts::default() }).await;
         let mut client = house.greeted().await;
@@ -182,23 +160,17 @@ fn a_mail_that_drips_is_not_waited_for_without_end() {
             }
         }
         client.expect("421").await;
-    });
-}
+    }
 
-#[test]
-fn an_old_connection_ends_between_two_mails() {
-    on_sqlite(|db| async {
+    async fn an_old_connection_ends_between_two_mails(db: TestDatabase) {
         let house =
             House::patient(db, SMTP, Timeouts { session: Duration::ZERO, ..Timeouts::default() }).await;
         let mut client = house.client().await;
         client.expect("421").await;
         client.is_closed().await;
-    });
-}
+    }
 
-#[test]
-fn places_are_limited_and_come_back() {
-    on_sqlite(|db| async {
+    async fn places_are_limited_and_come_back(db: TestDatabase) {
         let house = House::open(db, &format!("{SMTP}max_connections = 4\n")).await;
         let mut first = house.greeted().await;
         let _second = house.greeted().await;
@@ -217,15 +189,12 @@ fn places_are_limited_and_come_back() {
                 other => assert!(other.is_some_and(|answer| answer.starts_with("421"))),
             }
         }
-    });
-}
+    }
 
-#[test]
-fn other_networks_are_kept_out() {
-    on_sqlite(|db| async {
+    async fn other_networks_are_kept_out(db: TestDatabase) {
         let house = House::open(db, &format!("{SMTP}allow_networks = \"10.0.0.0/8\"\n")).await;
         let mut client = super::Client::over(tokio::net::TcpStream::connect(house.tcp()).await.unwrap());
         client.expect("554").await;
         client.is_closed().await;
-    });
+    }
 }
