@@ -1,17 +1,20 @@
 //! What keeps a transfer for a person is not forgotten for what comes beside it, and no words of a merchant's pass for ours.
 
-use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::alert::{AlertFacts, AlertStatus, BankTime, TimePrecision};
+use tillbell::domain::matching::MORE_MAY_BE_MEANT;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::read::alert_details;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
+use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::Corrected;
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 use tillbell::ops::payments::sweep::sweep;
 
-use crate::another_merchant::correct;
+use crate::another_merchant::{correct, crowd};
 use crate::counted_once::approved;
-use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, world};
+use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 use crate::log_lines::set;
@@ -32,6 +35,20 @@ async fn asked_as(t: &TestApp, shop: &Merchant, id: &str, naira: i64, payer: &st
 }
 
 /// The alert as it stands.
+/// A transfer of 8,000 just now, with what its mail tells changed.
+async fn came_as(t: &TestApp, shown: &str, change: impl FnOnce(&mut AlertFacts)) -> AlertOutcome {
+    t.advance(LATER);
+    let mail = Alert::credit(ACCOUNT, 8_000, shown, t.app.now() - Span::seconds(20)).text();
+    let mut taken = t.taken(&mail, true);
+    change(&mut taken.facts);
+    take_alert(&t.app, &taken).await.unwrap()
+}
+
+/// Its bank's field was full.
+fn cut(facts: &mut AlertFacts) {
+    facts.payer_name_cut = true;
+}
+
 async fn now(t: &TestApp, alert: &AlertOutcome) -> String {
     t.app.store.alert(alert.alert_id).await.unwrap().unwrap().reason
 }
@@ -116,6 +133,10 @@ on_both! {
                 despite: None,
             };
             reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+            // What the rules had considered is suggested again to whoever looks at it now.
+            let shown = alert_details(&t.app, second.alert_id).await.unwrap().expect("the alert is there");
+            let is_shown = |bait: &Payment| shown.considered.iter().any(|one| one.id == bait.id);
+            assert!(baits.iter().all(is_shown), "{has_history} {shown:?}");
             if has_history {
                 t.advance(Span::hours(46));
             }
@@ -171,5 +192,100 @@ on_both! {
         assert_eq!((t.payment(&old).await.status, t.payment(&new).await.status), (Status::Rejected, Status::Pending));
         let third = came(&t, 8_000, SHOWN).await;
         assert_eq!((third.status, t.payment(&new).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
+    }
+
+    async fn what_a_crowd_hides_is_asked_about_what_his_payer_sent_all_the_same(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        let order = t.create(&victim, 8_000, "Halima Garbakwe").await;
+        assert_eq!(came_as(&t, "HALIMA GARBAK", cut).await.status, AlertStatus::Matched);
+        t.advance(Span::hours(2));
+        // More than are read where the index of names cannot help.
+        crowd(&t, &taker, 8_000, 2_005, "Musa").await;
+        t.advance(Span::hours(10));
+        let bait = t.create(&taker, 8_000, "Halima Garbakwe").await;
+        let second = came_as(&t, "HALIMA GARBAK", cut).await;
+        assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+        assert!(second.reason.contains(&named(&order)), "{second:?}");
+        // The crowd's time is over, and the first transfer is long ago.
+        t.advance(Span::hours(46));
+        while sweep(&t.app).await.unwrap().rejected > 0 {}
+        let third = came_as(&t, "HALIMA GARBAK", cut).await;
+        assert_eq!((third.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
+        assert!(third.reason.contains("waits for a person"), "{third:?}");
+    }
+
+    async fn a_name_that_a_bank_cut_is_the_whole_ones(db: TestDatabase) {
+        type Shown = (&'static str, fn(&mut AlertFacts));
+        let whole = |_: &mut AlertFacts| {};
+        let told: [(Shown, Shown, bool); 4] = [
+            (("HALIMA GARBAKWE", whole), ("HALIMA GARBAK", cut), true),
+            (("HALIMA GARBAK", cut), ("HALIMA GARBAKWE", whole), true),
+            (("HALIMA GARBAKW", cut), ("HALIMA GARBAK", cut), true),
+            (("MUSA GARBAKWE", whole), ("HALIMA GARBAK", cut), false),
+        ];
+        for ((first, told_first), (second, told_second), is_one) in told {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            let payer = if is_one { "Halima Garbakwe" } else { "Musa Garbakwe" };
+            let order = t.create(&victim, 8_000, payer).await;
+            assert_eq!(came_as(&t, first, told_first).await.status, AlertStatus::Matched, "{first}");
+            let bait = t.create(&taker, 8_000, "Halima Garbakwe").await;
+            let again = came_as(&t, second, told_second).await;
+            let expected = if is_one { AlertStatus::Review } else { AlertStatus::Matched };
+            assert_eq!(again.status, expected, "{first}, {second}: {again:?}");
+            assert_eq!(again.reason.contains(&named(&order)), is_one, "{first}, {second}: {again:?}");
+            assert_eq!(t.payment(&bait).await.status == Status::Pending, is_one, "{first}, {second}");
+        }
+    }
+
+    async fn two_days_before_a_day_begin_with_it(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        let order = t.create(&victim, 8_000, PAYER).await;
+        assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
+        t.advance(Span::hours(24));
+        t.create(&taker, 8_000, PAYER).await;
+        // The bank tells the day after that, without an hour, and the mailbox was read in the evening.
+        let midnight = START - Span::hours(9) + Span::days(2);
+        let day = BankTime { begin: midnight, end: midnight + Span::hours(24) - Span::seconds(1), precision: TimePrecision::Day };
+        t.advance(Span((midnight + Span::hours(19)).0 - t.app.now().0));
+        let again = came_as(&t, SHOWN, |facts| facts.occurred = Some(day)).await;
+        assert_eq!(again.status, AlertStatus::Review, "{again:?}");
+        assert!(again.reason.contains(&named(&order)), "{again:?}");
+    }
+
+    async fn many_that_wait_hide_nobody_who_was_paid(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        let order = t.create(&victim, 8_000, PAYER).await;
+        assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
+        let bait = t.create(&taker, 8_000, PAYER).await;
+        let mut waiting = Vec::new();
+        for _ in 0..6 {
+            waiting.push(came(&t, 8_000, SHOWN).await);
+        }
+        let last = waiting.pop().unwrap();
+        assert!(last.reason.contains(&named(&order)) && last.reason.contains(MORE_MAY_BE_MEANT), "{last:?}");
+        // Who approves hears of those that the reason leaves out.
+        let told = obstacles(&t, &last, &bait).await;
+        for one in waiting {
+            let says = format!("alert {} of this amount", one.alert_id);
+            assert!(last.reason.contains(&says) != told.iter().any(|why| why.contains(&says)), "{says}: {last:?} {told:?}");
+        }
+    }
+
+    async fn what_names_no_account_was_weighed_against_nothing(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        t.create(&victim, 8_000, PAYER).await;
+        assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
+        t.advance(Span::hours(12));
+        let bait = t.create(&taker, 8_000, PAYER).await;
+        let second = came_as(&t, SHOWN, |facts| facts.account_number = None).await;
+        assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+        t.advance(Span::hours(46));
+        let third = came(&t, 8_000, SHOWN).await;
+        assert_eq!((third.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
     }
 }

@@ -68,11 +68,6 @@ struct Taken {
     taken_at: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Considering {
-    considered: Vec<Suggestion>,
-}
-
 /// A payment as it was weighed, in the words of the evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Suggestion {
@@ -128,9 +123,23 @@ pub fn is_told_of(alert: &AlertRow, says_it: impl Fn(&str) -> bool) -> bool {
     told.iter().any(|doubt| says_it(doubt) && alert.reason.contains(doubt))
 }
 
-/// The payments that stored evidence considered, the likeliest first.
+/// The payments that the rules considered when they last looked, the likeliest first: before a person approved, where
+/// one did, for the approval may have been taken back since.
 pub fn considered_in(stored: &str) -> Vec<Suggestion> {
-    serde_json::from_str::<Considering>(stored).map(|found| found.considered).unwrap_or_default()
+    #[derive(Deserialize)]
+    struct Considering {
+        considered: Option<Vec<Suggestion>>,
+        #[serde(default)]
+        before: Option<Box<Considering>>,
+    }
+    let mut next = serde_json::from_str::<Considering>(stored).ok();
+    while let Some(Considering { considered, before }) = next {
+        if let Some(considered) = considered {
+            return considered;
+        }
+        next = before.map(|before| *before);
+    }
+    Vec::new()
 }
 
 fn encode_taken(decision: &Decision, taken_at: Option<String>) -> String {

@@ -8,12 +8,13 @@ use super::reach::{is_told_to_another, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Direction};
-use crate::domain::matching::{Beneficiary, of_another_in_words};
+use crate::domain::matching::{Beneficiary, MORE_MAY_BE_MEANT, of_another_in_words};
 use crate::domain::money::Money;
+use crate::domain::name::{Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::{
-    is_credit, is_vouched, may_be_on_one_account, may_name_the_payer, may_repeat, may_undo, names_the_payer,
-    speaks_of, takes_back, takes_money, tells_of_loss, told_time,
+    came_from, is_credit, is_vouched, may_be_on_one_account, may_name_the_payer, may_repeat, may_undo,
+    names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss, told_time,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -26,10 +27,13 @@ const SENT_AGAIN_WITHIN: Span = Span::days(2);
 const TAKEN_BACK_WITHIN: Span = Span::days(30);
 /// Credits of one payer and amount that are looked at; where there are more a person decides.
 const CREDITS_MAX: usize = 200;
+/// Alerts of the account and the amount among which one whose name the bank cut looks for its payer's.
+const BESIDE_CUT_MAX: usize = 2_000;
 /// Debits of the amount of which it is asked whose they are, newest first; those behind may be anybody's.
 const DEBITS_MAX: usize = 20;
 /// Of what speaks against an approval, so much is said.
 const SAID_MAX: usize = 5;
+const TOO_OFTEN: &str = "this payer has sent this amount too often for all of them to be looked at";
 
 /// What the payer of a credit has sent besides.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +70,7 @@ impl OfPayer {
 /// seen from two days before the money came to two days after the mail; newest first. A mailbox may have been unread for long.
 /// Those that went back, or may have, also from thirty days before. None where the alert shows no payer.
 pub async fn credits_of_its_payer(app: &App, alert: &AlertRow, received: Money) -> Result<OfPayer, OpError> {
-    let since = came_at(alert) - SENT_AGAIN_WITHIN;
-    credits_since(app, alert, received, since).await
+    credits_since(app, alert, received, came_first(alert) - SENT_AGAIN_WITHIN).await
 }
 
 async fn credits_since(
@@ -82,7 +85,12 @@ async fn credits_since(
     let realm = alert.simulated_for;
     let mut credits =
         app.store.credits_of_payer(realm, payer, received, seen, reversed_since, CREDITS_MAX).await?;
-    let is_cut = credits.len() >= CREDITS_MAX;
+    let mut is_cut = credits.len() >= CREDITS_MAX;
+    let (of_cut_names, are_more) = of_cut_names(app, alert, payer, received, seen).await?;
+    is_cut |= are_more;
+    credits.extend(of_cut_names);
+    credits.sort_by_key(|credit| std::cmp::Reverse((credit.first_seen, credit.id)));
+    credits.dedup_by_key(|credit| credit.id);
     let accounts = app.directory.accounts().await?;
     credits.retain(|other| {
         other.id != alert.id
@@ -90,6 +98,41 @@ async fn credits_since(
             && !are_two_virtual(alert, other, &accounts)
     });
     Ok(OfPayer { credits, is_cut, debits: Vec::new() })
+}
+
+/// Credits on its account whose payer may be the same where a bank cut the name of either: no key of the whole name finds these. And
+/// whether there are more than were looked at.
+async fn of_cut_names(
+    app: &App,
+    alert: &AlertRow,
+    payer: &str,
+    received: Money,
+    seen: (Timestamp, Timestamp),
+) -> Result<(Vec<AlertRow>, bool), OpError> {
+    let Some(account_id) = alert.account_id else { return Ok((Vec::new(), false)) };
+    let realm = alert.simulated_for;
+    let (mut beside, most) = if alert.facts.payer_name_cut {
+        let place = (realm, Some(account_id));
+        (app.store.alerts_seen(place, received, seen, BESIDE_CUT_MAX).await?, BESIDE_CUT_MAX)
+    } else {
+        let place = (realm, account_id);
+        (app.store.alerts_of_cut_names(place, received, seen, CREDITS_MAX).await?, CREDITS_MAX)
+    };
+    let are_more = beside.len() >= most;
+    let own = (Folded::new(payer), alert.facts.cut_lengths());
+    let may_be_the_payer = |other: &AlertRow| {
+        let Some(name) = &other.facts.payer_name else { return false };
+        let theirs = (Folded::new(name), other.facts.cut_lengths());
+        // The longer name of two that were cut is the whole one.
+        let is_own_whole = match (alert.facts.payer_name_cut, other.facts.payer_name_cut) {
+            (true, true) => payer.chars().count() >= name.chars().count(),
+            (is_own_cut, _) => !is_own_cut,
+        };
+        let (whole, cut) = if is_own_whole { (&own, &theirs) } else { (&theirs, &own) };
+        verdict_folded(&whole.0, &cut.0, &cut.1) == NameVerdict::Match
+    };
+    beside.retain(|other| is_credit(other) && may_be_the_payer(other));
+    Ok((beside, are_more))
 }
 
 /// Both mails name virtual accounts, and different ones: what is sent again goes to the number that it was sent to before.
@@ -101,7 +144,12 @@ fn are_two_virtual(one: &AlertRow, other: &AlertRow, accounts: &[ReceivingAccoun
     virtual_of(one).zip(virtual_of(other)).is_some_and(|(one, other)| one != other)
 }
 
-/// When the money came; a mail may tell of it much later.
+/// The earliest moment at which the money may have come. A bank's clock may be fast, but nothing is seen before it happened.
+fn came_first(alert: &AlertRow) -> Timestamp {
+    came_from(alert).min(alert.first_seen)
+}
+
+/// When the money came, at the latest; a mail may tell of it much later.
 fn came_at(alert: &AlertRow) -> Timestamp {
     told_time(alert).end.min(alert.first_seen)
 }
@@ -115,7 +163,7 @@ pub async fn with_perhaps_reversed(
     of_payer: OfPayer,
     others: &[AlertRow],
 ) -> Result<OfPayer, OpError> {
-    let since = came_at(alert) - SENT_AGAIN_WITHIN;
+    let since = came_first(alert) - SENT_AGAIN_WITHIN;
     let is_of_late = |other: &&AlertRow| {
         other.facts.direction != Some(Direction::Credit)
             && takes_money(other)
@@ -150,6 +198,7 @@ pub async fn with_perhaps_reversed(
 
 /// Why a payment may not be meant though it fits: this payer has sent just this amount before, and it paid somebody else, or
 /// nobody: it waits for a person who finds out whose it is, was set aside by one, or went back. He may have sent it once more.
+/// Up to so many, and that there are more.
 ///
 /// `of_payer`: what [`credits_of_its_payer`] found.
 pub async fn sent_for_another(
@@ -158,39 +207,16 @@ pub async fn sent_for_another(
     of_payer: &OfPayer,
     payment: &Payment,
 ) -> Result<Vec<String>, OpError> {
-    let own = Beneficiary::of(payment);
-    let is_alone = !of_payer.credits.is_empty() && is_its_own(app, payment, own).await?;
-    let since = came_at(alert) - SENT_AGAIN_WITHIN;
-    let mut why = Vec::new();
-    for other in &of_payer.credits {
-        if why.len() >= SAID_MAX {
-            break;
-        }
-        let history = History::of(app, other).await?;
-        let debit = of_payer.taken_by(other);
-        let is_young = other.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
-        if !is_young && debit.is_none() {
-            continue;
-        }
-        if let Some(paid) = history.paid.iter().find(|paid| Beneficiary::of(paid) != own) {
-            why.push(paid_in_words(other, paid, debit.filter(|_| other.first_seen < since)));
-            continue;
-        }
-        // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
-        let is_alone_here = is_alone && other.account_id == payment.account_id;
-        let is_silent = history.is_settled || is_alone_here || !is_money_of_nobody(other);
-        if !is_silent
-            && (is_held_so(other)
-                || history.taken_off.contains(&own)
-                || is_older(app, other, payment).await?)
-        {
-            why.push(before_in_words(other));
-        }
-    }
-    if of_payer.is_cut {
-        why.push("this payer has sent this amount too often for all of them to be looked at".to_owned());
-    }
-    Ok(why)
+    Ok(as_many_as_said(all_sent_for_another(app, alert, of_payer, Some(payment)).await?))
+}
+
+/// The same of whatever payment, where not all that may be meant could be read: every other beneficiary that it paid.
+pub async fn sent_for_anybody(
+    app: &App,
+    alert: &AlertRow,
+    of_payer: &OfPayer,
+) -> Result<Vec<String>, OpError> {
+    Ok(as_many_as_said(all_sent_for_another(app, alert, of_payer, None).await?))
 }
 
 /// The same for a person who approves, whom the doubts for which the alert waits have not told of it.
@@ -200,8 +226,67 @@ pub async fn untold_of_another(
     of_payer: &OfPayer,
     payment: &Payment,
 ) -> Result<Vec<String>, OpError> {
-    let mut why = sent_for_another(app, alert, of_payer, payment).await?;
+    let mut why = all_sent_for_another(app, alert, of_payer, Some(payment)).await?;
     why.retain(|why| !evidence::is_told_of(alert, |doubt| doubt == why));
+    Ok(as_many_as_said(why))
+}
+
+fn as_many_as_said(mut why: Vec<String>) -> Vec<String> {
+    if why.len() > SAID_MAX {
+        why.truncate(SAID_MAX);
+        why.push(MORE_MAY_BE_MEANT.to_owned());
+    }
+    why
+}
+
+/// All that speaks so: first whom it paid, one of each beneficiary, then what paid nobody; newest first.
+async fn all_sent_for_another(
+    app: &App,
+    alert: &AlertRow,
+    of_payer: &OfPayer,
+    payment: Option<&Payment>,
+) -> Result<Vec<String>, OpError> {
+    let own = payment.map(Beneficiary::of);
+    let is_alone = match (payment, own) {
+        (Some(payment), Some(own)) if !of_payer.credits.is_empty() => is_its_own(app, payment, own).await?,
+        _ => false,
+    };
+    let since = came_first(alert) - SENT_AGAIN_WITHIN;
+    let (mut others, mut why, mut of_nobody) = (Vec::new(), Vec::new(), Vec::new());
+    for other in &of_payer.credits {
+        let history = History::of(app, other).await?;
+        let debit = of_payer.taken_by(other);
+        let is_young = other.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
+        if !is_young && debit.is_none() {
+            continue;
+        }
+        if let Some(paid) = history.paid.iter().find(|paid| Some(Beneficiary::of(paid)) != own) {
+            let beneficiary = Beneficiary::of(paid);
+            if !others.contains(&beneficiary) {
+                others.push(beneficiary);
+                why.push(paid_in_words(other, paid, debit.filter(|_| other.first_seen < since)));
+            }
+            continue;
+        }
+        // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
+        let is_alone_here = is_alone && payment.is_some_and(|payment| other.account_id == payment.account_id);
+        let is_silent = history.is_settled || is_alone_here || !is_money_of_nobody(other);
+        if is_silent {
+            continue;
+        }
+        // Nothing weighed it against this one where its mail does not say that it came to its account.
+        let may_be_before = match payment {
+            Some(payment) => other.account_id != payment.account_id || is_older(app, other, payment).await?,
+            None => false,
+        };
+        if is_held_so(other) || own.is_some_and(|own| history.taken_off.contains(&own)) || may_be_before {
+            of_nobody.push(before_in_words(other));
+        }
+    }
+    why.extend(of_nobody);
+    if of_payer.is_cut {
+        why.insert(0, TOO_OFTEN.to_owned());
+    }
     Ok(why)
 }
 
@@ -308,9 +393,9 @@ async fn is_its_own(app: &App, payment: &Payment, own: Beneficiary) -> Result<bo
     Ok(app.directory.business(id).await?.is_some_and(|business| !business.wallet_enabled))
 }
 
-/// It came before the payment asked for this amount; what came since may be for it.
+/// It may have come before the payment asked for this amount; what came since may be for it.
 async fn is_older(app: &App, other: &AlertRow, payment: &Payment) -> Result<bool, OpError> {
-    let came = came_at(other);
+    let came = came_first(other);
     if came < payment.created_at {
         return Ok(true);
     }

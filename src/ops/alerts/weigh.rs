@@ -10,7 +10,7 @@ use super::other_accounts::{
     OnFitting, OtherMeant, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts,
 };
 use super::reach::sight;
-use super::same_payer::{OfPayer, sent_for_another};
+use super::same_payer::{OfPayer, sent_for_another, sent_for_anybody};
 use super::similar::{Similar, similar_alerts};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
@@ -168,7 +168,7 @@ async fn weigh_since(
             decision = known.decide(&incoming);
         }
     }
-    let (mut of_winner, mut held) = (doubts.clone(), None);
+    let (mut of_winner, mut of_all, mut held) = (doubts.clone(), Vec::new(), None);
     if let Some(payment) = known.winner(&decision) {
         if let Some(topup) = held_topup(app, payment, received).await? {
             held = Some(topup);
@@ -186,18 +186,12 @@ async fn weigh_since(
             doubt_kinds.push("asked_elsewhere");
         }
     }
-    let is_left = of_winner.len() > doubts.len();
-    let sent = sent_before(
-        app,
-        alert,
-        &similar.of_payer,
-        (known.winner(&decision), is_left),
-        known.last_fitting(&decision),
-    )
-    .await?;
-    if !sent.is_empty() {
-        of_winner.extend(sent);
-        doubt_kinds.push("paid_another");
+    if let Some(payment) = known.winner(&decision) {
+        let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
+        if !sent.is_empty() {
+            of_winner.extend(sent);
+            doubt_kinds.push("paid_another");
+        }
     }
     if of_winner.len() > doubts.len() {
         incoming.doubts = &of_winner;
@@ -218,6 +212,23 @@ async fn weigh_since(
             with_suggestions(app, alert, account.id, received, std::mem::take(&mut known.payments)).await?;
         known.add(suggested);
         decision = known.decide(&incoming);
+        let mut sent = sent_before(app, alert, &similar.of_payer, known.last_fitting(&decision)).await?;
+        if is_incomplete {
+            sent.extend(sent_for_anybody(app, alert, &similar.of_payer).await?);
+        }
+        of_all.clone_from(&of_winner);
+        let told = of_all.len();
+        for one in sent {
+            if !of_all.contains(&one) {
+                of_all.push(one);
+            }
+        }
+        if of_all.len() > told {
+            doubt_kinds.retain(|kind| *kind != "paid_another");
+            doubt_kinds.push("paid_another");
+            incoming.doubts = &of_all;
+            decision = known.decide(&incoming);
+        }
         // After the verdict, in which they have no part.
         let since = alert.first_seen - SUGGEST_WITHIN;
         let elsewhere = on_other_accounts(app, alert, &account, received, since).await?.payments;
@@ -233,29 +244,17 @@ async fn weigh_since(
     Ok(Weighed { decision, payments, account, is_incomplete, undone_by, doubt_kinds, held, amount_version })
 }
 
-/// That this payer has sent this amount before, which speaks against the winner; and where a person decides, be it for that or because
-/// something else speaks already (`is_left`) or nothing wins, against the others that fit: later transfers go by it, and what else speaks may be over by then.
+/// That this payer has sent this amount before, where a person decides anyway: against each that fits. Later transfers go by it, and what else
+/// speaks may be over by then.
 async fn sent_before(
     app: &App,
     alert: &AlertRow,
     of_payer: &OfPayer,
-    (winner, is_left): (Option<&Payment>, bool),
     fitting: Vec<&Payment>,
 ) -> Result<Vec<String>, OpError> {
-    let mut all = match winner {
-        Some(winner) => sent_for_another(app, alert, of_payer, winner).await?,
-        None => Vec::new(),
-    };
-    if winner.is_some() && !is_left && all.is_empty() {
-        return Ok(all);
-    }
-    let is_winner = |payment: &Payment| winner.is_some_and(|winner| winner.id == payment.id);
-    for payment in fitting.into_iter().take(OTHERS_TOLD).filter(|payment| !is_winner(payment)) {
-        for one in sent_for_another(app, alert, of_payer, payment).await? {
-            if !all.contains(&one) {
-                all.push(one);
-            }
-        }
+    let mut all = Vec::new();
+    for payment in fitting.into_iter().take(OTHERS_TOLD) {
+        all.extend(sent_for_another(app, alert, of_payer, payment).await?);
     }
     Ok(all)
 }

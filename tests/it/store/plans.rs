@@ -46,6 +46,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("TIMELESS_NOWHERE", "alerts_timeless"),
     ("SEEN_HERE", "alerts_by_account"),
     ("SEEN_NOWHERE", "alerts_by_account"),
+    ("SEEN_CUT", "alerts_name_cut"),
     ("WAITING_FOR_A_KEY", "jobs_first"),
     ("WAITING_FOR_A_KEY", "jobs_again"),
     ("FORGET_KEYS", "settled_keys_settlement"),

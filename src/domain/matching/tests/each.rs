@@ -134,3 +134,31 @@ fn of_each_beneficiary_the_fitting_payment_that_asked_last_is_told() {
     let decision = run(&incoming(8_000, Some("HALIMA DANLADI")), &all);
     assert_eq!((approved(&decision), decision.last_fitting), (Some(2), vec![3]));
 }
+
+fn candidate<'a>(payment: &'a Payment, before: Vec<&'a Payment>) -> Candidate<'a> {
+    Candidate { payment, beneficiary: Beneficiary::Business(payment.business_id), proven: false, before }
+}
+
+#[test]
+fn whose_payment_leaves_nothing_to_ask_is_told_beside_one_that_wins() {
+    let own = Beneficiary::Business(1);
+    let fits = |naira, name: &str, minutes: i64, asked_before: bool| {
+        let other = Payment {
+            created_at: NOON - Span::minutes(minutes),
+            expires_at: NOON - Span::minutes(minutes) + Span::hours(24),
+            ..payment(2, 2, naira, name)
+        };
+        let before = payment(2, 2, 8_000, name);
+        let mine = payment(1, 1, 8_000, "Halima Danladi");
+        let before = if asked_before { vec![&before] } else { Vec::new() };
+        let all = [candidate(&mine, Vec::new()), candidate(&other, before)];
+        decide(&incoming(8_000, Some(PAYER)), &all).fitting_others(own).next().is_some()
+    };
+    assert!(fits(8_000, "Halima Garba", 30, false), "as the winner");
+    assert!(!fits(8_100, "Halima Garba", 30, false), "about as much alone");
+    assert!(fits(9_900, "Halima Garba", 30, true), "as much before a correction");
+    assert!(!fits(9_900, "Halima Garba", 30, false), "far more");
+    assert!(!fits(8_000, "Halima", 30, false), "a close name");
+    assert!(!fits(8_000, "Halima", 30, true), "a close name before a correction");
+    assert!(!fits(8_000, "Halima Garba", -180, false), "asked for hours after the money came");
+}

@@ -181,6 +181,13 @@ statements! {
     TIMELESS_NOWHERE: query { timeless!(nowhere) }
     SEEN_HERE: query { seen!(here) }
     SEEN_NOWHERE: query { seen!(nowhere) }
+    SEEN_CUT: query {
+        here!(
+            " and first_seen_at >= $3 and first_seen_at <= $4 and is_payer_name_cut = 1 and direction = 'credit'",
+            "$6",
+            " order by first_seen_at desc limit $5"
+        )
+    }
     FORWARDED: query {
         concat!("select ", columns!(), " from alerts where amount_kobo = $1 and first_seen_at between $2 and $3 \
                  and authenticity = 'forwarded' and status in ('matched', 'reversed') order by first_seen_at desc limit $4")
@@ -401,6 +408,17 @@ impl Store {
     ) -> Result<Vec<AlertRow>, StoreError> {
         let sql = if place.1.is_some() { &SEEN_HERE } else { &SEEN_NOWHERE };
         self.alerts_by(sql, place, amount, seen, limit).await
+    }
+
+    /// Of them, credits whose payer's name the bank cut. The account is one of ours.
+    pub async fn alerts_of_cut_names(
+        &self,
+        (realm, account_id): (Realm, i64),
+        amount: Money,
+        seen: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        self.alerts_by(&SEEN_CUT, (realm, Some(account_id)), amount, seen, limit).await
     }
 
     /// Alerts of this amount that a person forwarded and a person approved, whatever account they show, newest first.
