@@ -2,6 +2,7 @@
 //! which only status and length are read. It shares the machine with what it measures, so it must
 //! cost little; both sides of a comparison are driven by it. Not a client for anything else.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,9 +89,8 @@ pub fn paced(
             let mut took = Vec::new();
             while Instant::now() < until {
                 let began = Instant::now();
-                stream.write_all(&requests.all[n % requests.all.len()]).await.expect("send a request");
-                let read = tokio::time::timeout(ANSWER_TIMEOUT, answer(&mut stream, &mut buffer));
-                let (status, _) = read.await.expect("an answer in time");
+                let (status, _) =
+                    exchange(&mut stream, &requests.all[n % requests.all.len()], &mut buffer).await;
                 took.push(began.elapsed());
                 assert_eq!(status, 200);
                 tokio::time::sleep(pause).await;
@@ -103,9 +103,18 @@ pub fn paced(
 
 /// Sends one request over a kept connection; answers the status, and how many bytes of the buffer it took.
 pub async fn exchange(stream: &mut TcpStream, request: &[u8], buffer: &mut [u8]) -> (u16, usize) {
-    stream.write_all(request).await.expect("send a request");
+    try_exchange(stream, request, buffer).await.expect("an answer")
+}
+
+/// The same where the server may have gone.
+pub async fn try_exchange(
+    stream: &mut TcpStream,
+    request: &[u8],
+    buffer: &mut [u8],
+) -> io::Result<(u16, usize)> {
+    stream.write_all(request).await?;
     let read = tokio::time::timeout(ANSWER_TIMEOUT, answer(stream, buffer));
-    read.await.expect("an answer in time")
+    read.await.map_err(io::Error::other)?
 }
 
 async fn connection(
@@ -135,9 +144,7 @@ async fn connection(
                 rest /= 10;
             }
         }
-        stream.write_all(&sent).await.expect("send a request");
-        let read = tokio::time::timeout(ANSWER_TIMEOUT, answer(&mut stream, &mut buffer));
-        let (got, length) = read.await.expect("an answer in time");
+        let (got, length) = exchange(&mut stream, &sent, &mut buffer).await;
         assert_eq!(got, status, "{}", String::from_utf8_lossy(&buffer[..length]));
         done += 1;
     }
@@ -145,19 +152,21 @@ async fn connection(
 }
 
 /// Reads one whole answer: its status, and how many bytes of the buffer it takes.
-async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> (u16, usize) {
+async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<(u16, usize)> {
     let mut filled = 0;
     let mut wanted = None;
     loop {
-        let read = stream.read(&mut buffer[filled..]).await.expect("read an answer");
-        assert!(read > 0, "the server closed a kept connection");
+        let read = stream.read(&mut buffer[filled..]).await?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         filled += read;
         if wanted.is_none() {
             wanted = head_end(&buffer[..filled]).map(|end| end + body_length(&buffer[..end]));
         }
         if wanted.is_some_and(|wanted| filled >= wanted) {
             let digit = |at: usize| u16::from(buffer[at] - b'0');
-            return (digit(9) * 100 + digit(10) * 10 + digit(11), filled);
+            return Ok((digit(9) * 100 + digit(10) * 10 + digit(11), filled));
         }
     }
 }

@@ -33,6 +33,7 @@ mod memory;
 #[path = "../../tests/it/harness/name_server.rs"]
 mod name_server;
 mod names;
+mod nation;
 mod pages;
 mod people;
 mod pins;
@@ -52,9 +53,9 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "storage", "create", "read", "reading", "names", "webhooks", "floods", "reviews", "decide", "mailbox",
-    "pins", "memory", "pages", "desk",
+    "pins", "memory", "pages", "desk", "nation",
 ];
 
 /// How much is measured.
@@ -96,74 +97,87 @@ fn main() {
         std::process::exit(2);
     }
     let began = Instant::now();
-    runtime.block_on(run(&size, &|name| wanted.is_empty() || wanted.contains(&name)));
+    runtime.block_on(async {
+        let mut report = report::Report::default();
+        let server = server::Postgres::start();
+        let is_wanted = |name: &str| wanted.is_empty() || wanted.contains(&name);
+        run(&mut report, server.as_ref(), &size, &is_wanted).await;
+        // Takes minutes and gigabytes.
+        if wanted.contains(&"nation") {
+            println!("nation");
+            nation::run(&mut report, nation::Wanted::of(&arguments), server.as_ref()).await;
+        }
+        report.print();
+    });
     println!("{:.0} s in all", began.elapsed().as_secs_f64());
 }
 
-async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
-    let mut report = report::Report::default();
-    let server = server::Postgres::start();
+async fn run(
+    report: &mut report::Report,
+    server: Option<&server::Postgres>,
+    size: &Size,
+    wanted: &dyn Fn(&str) -> bool,
+) {
     if wanted("storage") {
         println!("storage");
-        storage::sqlite(&mut report, size).await;
-        if let Some(server) = &server {
-            storage::postgres(&mut report, size, server).await;
+        storage::sqlite(report, size).await;
+        if let Some(server) = server {
+            storage::postgres(report, size, server).await;
         }
     }
     if wanted("create") {
         println!("create");
-        create::sqlite(&mut report, size).await;
-        if let Some(server) = &server {
-            create::postgres(&mut report, size, server).await;
+        create::sqlite(report, size).await;
+        if let Some(server) = server {
+            create::postgres(report, size, server).await;
         }
     }
     if wanted("read") {
         println!("read");
-        read::run(&mut report, size, server.as_ref()).await;
+        read::run(report, size, server).await;
     }
     if wanted("reading") {
         println!("reading");
-        reading::run(&mut report, size);
+        reading::run(report, size);
     }
     if wanted("names") {
         println!("names");
-        names::run(&mut report, size);
+        names::run(report, size);
     }
     if wanted("webhooks") {
         println!("webhooks");
-        webhooks::run(&mut report, size, server.as_ref()).await;
+        webhooks::run(report, size, server).await;
     }
     if wanted("floods") {
         println!("floods");
-        floods::run(&mut report, size).await;
+        floods::run(report, size).await;
     }
     if wanted("reviews") {
         println!("reviews");
-        reviews::run(&mut report, size).await;
+        reviews::run(report, size).await;
     }
     if wanted("decide") {
         println!("decide");
-        decide::run(&mut report, size, server.as_ref()).await;
+        decide::run(report, size, server).await;
     }
     if wanted("mailbox") {
         println!("mailbox");
-        mailbox::run(&mut report, size, server.as_ref()).await;
+        mailbox::run(report, size, server).await;
     }
     if wanted("pins") {
         println!("pins");
-        pins::run(&mut report, size, server.as_ref()).await;
+        pins::run(report, size, server).await;
     }
     if wanted("memory") {
         println!("memory");
-        memory::run(&mut report, size, server.as_ref()).await;
+        memory::run(report, size, server).await;
     }
     if wanted("pages") {
         println!("pages");
-        pages::run(&mut report, size, server.as_ref()).await;
+        pages::run(report, size, server).await;
     }
     if wanted("desk") {
         println!("desk");
-        desk::run(&mut report, size, server.as_ref()).await;
+        desk::run(report, size, server).await;
     }
-    report.print();
 }

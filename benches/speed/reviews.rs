@@ -4,13 +4,10 @@
 
 use std::time::Instant;
 
-use tillbell::domain::account::ReceivingAccount;
 use tillbell::domain::matching::Verdicts;
-use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::ops::alerts::weigh::{NAMES_ANOTHER, weigh};
-use tillbell::ops::merchants::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 
 use crate::report::{Goal, Report};
@@ -40,7 +37,7 @@ pub async fn run(report: &mut Report, size: &Size) {
     let folder = scratch();
     let url = format!("sqlite:{}", folder.path().join("bench.db").display());
     let world = World::new(&url, BUSINESSES, "").await;
-    let accounts = accounts(&world).await;
+    let accounts = world.pool(ACCOUNTS).await;
     let count = size.of(20_000, 1_000);
     let mut dice = Dice(20_260_101);
     let began = Instant::now();
@@ -100,37 +97,18 @@ fn which_of_others(reasons: &[String]) -> Option<usize> {
     FOR_OTHERS.iter().position(|part| reasons.iter().any(|reason| reason.contains(part)))
 }
 
-async fn accounts(world: &World) -> Vec<ReceivingAccount> {
-    let mut accounts = vec![world.account.clone()];
-    for n in 1..ACCOUNTS {
-        let new = NewAccount {
-            number: format!("01234{:05}", 10_000 + n),
-            name: "TILL AND BELL LTD".into(),
-            bank: GivenBank::Known {
-                code: "gtbank".into(),
-                name: "GTBank".into(),
-                mask: Some(MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
-                cbn_code: None,
-            },
-            business_id: None,
-            via: None,
-            mode: Mode::Live,
-            force: true,
-        };
-        let added = add_account(&world.app, "bench", &new).await.expect("a store").expect("an account");
-        accounts.push(added.account);
+/// What a merchant asks, in whole naira.
+pub fn price(dice: &mut Dice) -> i64 {
+    if dice.below(100) < AT_POPULAR {
+        POPULAR[dice.below(POPULAR.len())]
+    } else {
+        200 + dice.below(60_000) as i64
     }
-    world.app.directory.forget();
-    accounts
 }
 
 async fn create(world: &World, dice: &mut Dice) -> Option<Payment> {
     let merchant = &world.businesses[dice.below(BUSINESSES)];
-    let naira = if dice.below(100) < AT_POPULAR {
-        POPULAR[dice.below(POPULAR.len())]
-    } else {
-        200 + dice.below(60_000) as i64
-    };
+    let naira = price(dice);
     let caller = world.app.directory.caller(&merchant.key).await.expect("a store").expect("a key");
     let new = NewPayment {
         transaction_id: None,

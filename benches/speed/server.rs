@@ -115,6 +115,37 @@ impl Postgres {
     }
 }
 
+impl Postgres {
+    /// What planners know of a database that was filled a moment ago.
+    pub fn vacuum(&self, url: &str) {
+        run(self.command("psql").args(["-XAtqc", "vacuum analyze", url]));
+    }
+
+    /// Processor time of all that the server has begun, in ms.
+    pub fn processor_ms(&self) -> f64 {
+        let file = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("its pid");
+        let postmaster: u32 = file.lines().next().expect("a line").trim().parse().expect("a number");
+        let mut spent = processor_ms(postmaster, true).expect("the server is there").1;
+        for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            spent += processor_ms(pid, false)
+                .filter(|(parent, _)| *parent == postmaster)
+                .map_or(0.0, |(_, ms)| ms);
+        }
+        spent
+    }
+}
+
+/// The parent of a process and the processor time that it took, in ms, with that of its ended children if wanted (proc(5)).
+fn processor_ms(pid: u32, with_children: bool) -> Option<(u32, f64)> {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, stat) = stat.rsplit_once(')')?;
+    let fields: Vec<u64> = stat.split_whitespace().skip(1).map(|field| field.parse().unwrap_or(0)).collect();
+    let ticks: u64 = fields[10..if with_children { 14 } else { 12 }].iter().sum();
+    Some((u32::try_from(fields[0]).ok()?, ticks as f64 * 1_000.0 / TICKS_PER_SECOND))
+}
+
 impl Drop for Postgres {
     fn drop(&mut self) {
         let data = self.data();
@@ -132,6 +163,7 @@ fn run(command: &mut Command) {
 /// A child process that listens.
 pub struct Server {
     child: Child,
+    command: Command,
     pub address: SocketAddr,
 }
 
@@ -170,17 +202,34 @@ impl Server {
             std::fs::File::create(folder.join(format!("server-{}.log", address.port()))).expect("a log");
         let errors = log.try_clone().expect("a second handle");
         let child = command.stdin(Stdio::null()).stdout(log).stderr(errors).spawn().expect("start a server");
-        let mut server = Server { child, address };
+        let mut server = Server { child, command, address };
+        server.until_listening();
+        server
+    }
+
+    fn until_listening(&mut self) {
         let began = Instant::now();
-        while std::net::TcpStream::connect(address).is_err() {
-            let ended = server.child.try_wait().expect("ask for the child");
+        while std::net::TcpStream::connect(self.address).is_err() {
+            let ended = self.child.try_wait().expect("ask for the child");
             assert!(
                 ended.is_none() && began.elapsed() < START_TIMEOUT,
-                "the server did not start: {command:?}"
+                "the server did not start: {:?}",
+                self.command
             );
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(5));
         }
-        server
+    }
+
+    /// Killed as by a fault of the machine, and started again at once.
+    pub fn kill_and_start(&mut self) {
+        self.child.kill().expect("kill a server");
+        let _ = self.child.wait();
+        self.child = self.command.spawn().expect("start a server");
+    }
+
+    /// Processor time that it took, in ms; since its last start.
+    pub fn processor_ms(&self) -> f64 {
+        processor_ms(self.child.id(), false).expect("the server is there").1
     }
 
     /// Ends as under a service manager, so that leases are given back.
@@ -192,9 +241,18 @@ impl Server {
 
     /// Memory in RAM now, in MB.
     pub fn rss_mb(&self) -> f64 {
+        self.memory_mb("VmRSS:")
+    }
+
+    /// The most memory in RAM since its start, in MB.
+    pub fn peak_mb(&self) -> f64 {
+        self.memory_mb("VmHWM:")
+    }
+
+    fn memory_mb(&self, name: &str) -> f64 {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of memory");
         let kb: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number of kB");
         kb / 1024.0
     }

@@ -81,26 +81,19 @@ impl World {
         for n in 0..businesses {
             merchants.push(merchant(&app, n, host).await);
         }
-        let new = ops::merchants::accounts::NewAccount {
-            number: "0123454417".into(),
-            name: "TILL AND BELL LTD".into(),
-            bank: ops::merchants::accounts::GivenBank::Known {
-                code: "gtbank".into(),
-                name: "GTBank".into(),
-                mask: Some(ops::merchants::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
-                cbn_code: None,
-            },
-            business_id: None,
-            via: None,
-            mode: Mode::Live,
-            force: true,
-        };
-        let added = ops::merchants::accounts::add_account(&app, "bench", &new)
-            .await
-            .expect("a store")
-            .expect("an account");
+        let account = account(&app, "0123454417").await;
         app.directory.forget();
-        World { app, businesses: merchants, account: added.account }
+        World { app, businesses: merchants, account }
+    }
+
+    /// The account of before and others, so many in all.
+    pub async fn pool(&self, count: usize) -> Vec<ReceivingAccount> {
+        let mut accounts = vec![self.account.clone()];
+        for n in 1..count {
+            accounts.push(account(&self.app, &format!("01234{:05}", 10_000 + n)).await);
+        }
+        self.app.directory.forget();
+        accounts
     }
 
     /// An open payment that is not in the database yet; created an hour ago.
@@ -217,6 +210,25 @@ impl World {
 /// What a create writes.
 pub fn payment_steps(payment: &Payment) -> Vec<Step> {
     add_payment(payment, &Folded::new(&payment.payer_name), None)
+}
+
+async fn account(app: &App, number: &str) -> ReceivingAccount {
+    let new = ops::merchants::accounts::NewAccount {
+        number: number.into(),
+        name: "TILL AND BELL LTD".into(),
+        bank: ops::merchants::accounts::GivenBank::Known {
+            code: "gtbank".into(),
+            name: "GTBank".into(),
+            mask: Some(ops::merchants::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
+            cbn_code: None,
+        },
+        business_id: None,
+        via: None,
+        mode: Mode::Live,
+        force: true,
+    };
+    let added = ops::merchants::accounts::add_account(app, "bench", &new).await;
+    added.expect("a store").expect("an account").account
 }
 
 async fn merchant(app: &App, n: usize, host: &str) -> Merchant {
