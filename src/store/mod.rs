@@ -65,6 +65,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::alert_totals::ALL,
         tables::alerts::ALL,
         tables::alerts::alike::ALL,
+        tables::alerts::of_payer::ALL,
         tables::alerts::quarantine::ALL,
         tables::alerts::search::ALL,
         tables::alerts::unread::ALL,

@@ -1,7 +1,6 @@
 //! What keeps a transfer for a person is not forgotten for what comes beside it, and no words of a merchant's pass for ours.
 
 use tillbell::domain::alert::{AlertFacts, AlertStatus, BankTime, TimePrecision};
-use tillbell::domain::matching::MORE_MAY_BE_MEANT;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
@@ -23,6 +22,7 @@ use crate::spoken_for::{came, named, obstacles};
 
 const PAYER: &str = "Halima Garba";
 const SHOWN: &str = "HALIMA GARBA";
+const MORE_SENT: &str = "more of what this payer has sent speaks so";
 const NOT_ALL: &str = "too many payments bear the payer's name, or were paid under it, to find out whether he means one on another account";
 const SECOND: &str = "this may be a second transfer for it";
 
@@ -34,7 +34,6 @@ async fn asked_as(t: &TestApp, shop: &Merchant, id: &str, naira: i64, payer: &st
     }
 }
 
-/// The alert as it stands.
 /// A transfer of 8,000 just now, with what its mail tells changed.
 async fn came_as(t: &TestApp, shown: &str, change: impl FnOnce(&mut AlertFacts)) -> AlertOutcome {
     t.advance(LATER);
@@ -44,11 +43,25 @@ async fn came_as(t: &TestApp, shown: &str, change: impl FnOnce(&mut AlertFacts))
     take_alert(&t.app, &taken).await.unwrap()
 }
 
+/// A person takes a transfer off a payment as a wrong match.
+async fn taken_off(t: &TestApp, payment: &Payment) {
+    let ask = Reverse {
+        business_id: payment.business_id,
+        transaction_id: &payment.transaction_id,
+        reason: "it was for another shop",
+        operator: "ife",
+        undoing_alert: None,
+        despite: None,
+    };
+    reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+}
+
 /// Its bank's field was full.
 fn cut(facts: &mut AlertFacts) {
     facts.payer_name_cut = true;
 }
 
+/// The alert as it stands.
 async fn now(t: &TestApp, alert: &AlertOutcome) -> String {
     t.app.store.alert(alert.alert_id).await.unwrap().unwrap().reason
 }
@@ -124,15 +137,7 @@ on_both! {
             } else {
                 baits.iter().find(|bait| Some(&bait.transaction_id) == second.transaction_id.as_ref()).unwrap()
             };
-            let ask = Reverse {
-                business_id: wrong.business_id,
-                transaction_id: &wrong.transaction_id,
-                reason: "it was for another shop",
-                operator: "ife",
-                undoing_alert: None,
-                despite: None,
-            };
-            reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+            taken_off(&t, wrong).await;
             // What the rules had considered is suggested again to whoever looks at it now.
             let shown = alert_details(&t.app, second.alert_id).await.unwrap().expect("the alert is there");
             let is_shown = |bait: &Payment| shown.considered.iter().any(|one| one.id == bait.id);
@@ -266,7 +271,7 @@ on_both! {
             waiting.push(came(&t, 8_000, SHOWN).await);
         }
         let last = waiting.pop().unwrap();
-        assert!(last.reason.contains(&named(&order)) && last.reason.contains(MORE_MAY_BE_MEANT), "{last:?}");
+        assert!(last.reason.contains(&named(&order)) && last.reason.contains(MORE_SENT), "{last:?}");
         // Who approves hears of those that the reason leaves out.
         let told = obstacles(&t, &last, &bait).await;
         for one in waiting {
@@ -287,5 +292,34 @@ on_both! {
         t.advance(Span::hours(46));
         let third = came(&t, 8_000, SHOWN).await;
         assert_eq!((third.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{third:?}");
+    }
+
+    async fn a_cut_names_transfer_that_went_back_late_may_be_sent_again(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let taker = t.merchant("bolu.example").await;
+        let order = t.create(&victim, 8_000, "Halima Garbakwe").await;
+        assert_eq!(came_as(&t, "HALIMA GARBAK", cut).await.status, AlertStatus::Matched);
+        t.advance(Span::days(4));
+        taken_off(&t, &order).await;
+        let bait = t.create(&taker, 8_000, "Halima Garbakwe").await;
+        let again = came_as(&t, "HALIMA GARBAKWE", |_| {}).await;
+        assert_eq!((again.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{again:?}");
+        assert!(again.reason.contains(&named(&order)), "{again:?}");
+    }
+
+    async fn whom_a_transfer_pays_now_is_told_beside_whom_it_paid_before(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let (taker, third) = (t.merchant("bolu.example").await, t.merchant("chidi.example").await);
+        let (first, second) = (t.create(&victim, 8_000, PAYER).await, t.create(&victim, 8_000, PAYER).await);
+        let wrong = came(&t, 8_000, SHOWN).await;
+        came(&t, 8_000, SHOWN).await;
+        let onto = [first, second].into_iter().find(|one| Some(&one.transaction_id) == wrong.transaction_id.as_ref()).unwrap();
+        taken_off(&t, &onto).await;
+        let theirs = t.create(&third, 8_000, PAYER).await;
+        approved(&t, &wrong, &theirs, Some("it was for this shop")).await;
+        t.create(&taker, 8_000, PAYER).await;
+        let last = came(&t, 8_000, SHOWN).await;
+        assert_eq!(last.status, AlertStatus::Review, "{last:?}");
+        assert!(last.reason.contains(&format!("of business {}", victim.id)) && last.reason.contains(&named(&theirs)), "{last:?}");
     }
 }

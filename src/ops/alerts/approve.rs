@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
-use super::same_payer::untold_of_another;
+use super::same_payer::SentBefore;
 use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
 use super::simulated::may_pay;
 use super::taken_back::alarm;
@@ -188,7 +188,7 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
     obstacles.extend(asks_for_the_same(app, &alert, &payment, received).await?);
     let similar = similar_for_person(app, &alert, account.id, received, payment.created_at).await?;
-    obstacles.extend(untold_of_another(app, &alert, &similar.of_payer, &payment).await?);
+    obstacles.extend(SentBefore::read(app, &alert, &similar.of_payer).await?.untold(app, &payment).await?);
     obstacles.extend(untold_meanings(app, &alert, &payment, (&account, received)).await?);
     if let Some(aside) = aside {
         obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));

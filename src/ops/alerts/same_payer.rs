@@ -2,19 +2,21 @@
 //! told again a little later; or a second one, sent for the payment of before because the first was not seen to arrive
 //! (contract/matching.md#m14). Read only; used by `similar`, `weigh` and `approve`.
 
+use std::collections::HashSet;
+
 use super::evidence;
 use super::payout_debits::may_bear_its_reference;
 use super::reach::{is_told_to_another, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Direction};
-use crate::domain::matching::{Beneficiary, MORE_MAY_BE_MEANT, of_another_in_words};
+use crate::domain::matching::{Beneficiary, of_another_in_words};
 use crate::domain::money::Money;
 use crate::domain::name::{Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::{
-    came_from, is_credit, is_vouched, may_be_on_one_account, may_name_the_payer, may_repeat, may_undo,
-    names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss, told_time,
+    came_by, came_from, is_credit, is_timed, is_vouched, may_be_on_one_account, may_name_the_payer,
+    may_repeat, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss, told_time,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -27,13 +29,16 @@ const SENT_AGAIN_WITHIN: Span = Span::days(2);
 const TAKEN_BACK_WITHIN: Span = Span::days(30);
 /// Credits of one payer and amount that are looked at; where there are more a person decides.
 const CREDITS_MAX: usize = 200;
-/// Alerts of the account and the amount among which one whose name the bank cut looks for its payer's.
-const BESIDE_CUT_MAX: usize = 2_000;
+/// Characters of a name that a bank always shows, as the index of beginnings has them (migration 0062).
+const BEGINNING: usize = 10;
+/// Credits of names that begin alike of which the rule of names says whether they are the payer's.
+const BEGINNINGS_MAX: usize = 2_000;
 /// Debits of the amount of which it is asked whose they are, newest first; those behind may be anybody's.
 const DEBITS_MAX: usize = 20;
 /// Of what speaks against an approval, so much is said.
 const SAID_MAX: usize = 5;
-const TOO_OFTEN: &str = "this payer has sent this amount too often for all of them to be looked at";
+const TOO_OFTEN: &str = "this payer, or payers of names that begin alike, have sent this amount too often for all of them to be looked at";
+const MORE_SENT: &str = "more of what this payer has sent speaks so";
 
 /// What the payer of a credit has sent besides.
 #[derive(Clone, Debug, Default)]
@@ -83,14 +88,18 @@ async fn credits_since(
     let seen = (since, alert.first_seen + SENT_AGAIN_WITHIN);
     let reversed_since = came_at(alert) - TAKEN_BACK_WITHIN;
     let realm = alert.simulated_for;
-    let mut credits =
-        app.store.credits_of_payer(realm, payer, received, seen, reversed_since, CREDITS_MAX).await?;
-    let mut is_cut = credits.len() >= CREDITS_MAX;
-    let (of_cut_names, are_more) = of_cut_names(app, alert, payer, received, seen).await?;
-    is_cut |= are_more;
-    credits.extend(of_cut_names);
+    let (mut credits, of_cut_names) = tokio::try_join!(
+        async {
+            Ok(app.store.credits_of_payer(realm, payer, received, seen, reversed_since, CREDITS_MAX).await?)
+        },
+        of_cut_names(app, alert, payer, received, (seen, reversed_since))
+    )?;
+    let mut is_cut = credits.len() >= CREDITS_MAX || of_cut_names.len() >= BEGINNINGS_MAX;
+    credits.extend(of_cut_names.into_iter().filter(|other| may_be_one_payer(alert, other)));
     credits.sort_by_key(|credit| std::cmp::Reverse((credit.first_seen, credit.id)));
     credits.dedup_by_key(|credit| credit.id);
+    is_cut |= credits.len() > CREDITS_MAX;
+    credits.truncate(CREDITS_MAX);
     let accounts = app.directory.accounts().await?;
     credits.retain(|other| {
         other.id != alert.id
@@ -100,39 +109,38 @@ async fn credits_since(
     Ok(OfPayer { credits, is_cut, debits: Vec::new() })
 }
 
-/// Credits on its account whose payer may be the same where a bank cut the name of either: no key of the whole name finds these. And
-/// whether there are more than were looked at.
+/// Credits whose payers' names begin as this one's, where a bank cut the end of either: no key of the whole name finds these.
 async fn of_cut_names(
     app: &App,
     alert: &AlertRow,
     payer: &str,
     received: Money,
-    seen: (Timestamp, Timestamp),
-) -> Result<(Vec<AlertRow>, bool), OpError> {
-    let Some(account_id) = alert.account_id else { return Ok((Vec::new(), false)) };
+    (seen, reversed_since): ((Timestamp, Timestamp), Timestamp),
+) -> Result<Vec<AlertRow>, OpError> {
+    let beginning: String = payer.chars().take(BEGINNING).collect();
+    // Of a shorter name nothing that was cut would be left to tell it by.
+    if beginning.chars().count() < BEGINNING {
+        return Ok(Vec::new());
+    }
+    let so_named = (beginning.as_str(), alert.facts.payer_name_cut);
     let realm = alert.simulated_for;
-    let (mut beside, most) = if alert.facts.payer_name_cut {
-        let place = (realm, Some(account_id));
-        (app.store.alerts_seen(place, received, seen, BESIDE_CUT_MAX).await?, BESIDE_CUT_MAX)
-    } else {
-        let place = (realm, account_id);
-        (app.store.alerts_of_cut_names(place, received, seen, CREDITS_MAX).await?, CREDITS_MAX)
-    };
-    let are_more = beside.len() >= most;
-    let own = (Folded::new(payer), alert.facts.cut_lengths());
-    let may_be_the_payer = |other: &AlertRow| {
-        let Some(name) = &other.facts.payer_name else { return false };
-        let theirs = (Folded::new(name), other.facts.cut_lengths());
-        // The longer name of two that were cut is the whole one.
-        let is_own_whole = match (alert.facts.payer_name_cut, other.facts.payer_name_cut) {
-            (true, true) => payer.chars().count() >= name.chars().count(),
-            (is_own_cut, _) => !is_own_cut,
+    Ok(app
+        .store
+        .credits_of_names_that_begin(realm, so_named, received, seen, reversed_since, BEGINNINGS_MAX)
+        .await?)
+}
+
+/// Whether the name that was cut, of two that were either, is the other one by the rule of names.
+fn may_be_one_payer(one: &AlertRow, other: &AlertRow) -> bool {
+    let is_cut_of = |whole: &AlertRow, cut: &AlertRow| {
+        let (Some(name), Some(beginning)) = (&whole.facts.payer_name, &cut.facts.payer_name) else {
+            return false;
         };
-        let (whole, cut) = if is_own_whole { (&own, &theirs) } else { (&theirs, &own) };
-        verdict_folded(&whole.0, &cut.0, &cut.1) == NameVerdict::Match
+        let (name, beginning) = (Folded::new(name), Folded::new(beginning));
+        cut.facts.payer_name_cut
+            && verdict_folded(&name, &beginning, &cut.facts.cut_lengths()) == NameVerdict::Match
     };
-    beside.retain(|other| is_credit(other) && may_be_the_payer(other));
-    Ok((beside, are_more))
+    is_cut_of(one, other) || is_cut_of(other, one)
 }
 
 /// Both mails name virtual accounts, and different ones: what is sent again goes to the number that it was sent to before.
@@ -144,9 +152,10 @@ fn are_two_virtual(one: &AlertRow, other: &AlertRow, accounts: &[ReceivingAccoun
     virtual_of(one).zip(virtual_of(other)).is_some_and(|(one, other)| one != other)
 }
 
-/// The earliest moment at which the money may have come. A bank's clock may be fast, but nothing is seen before it happened.
+/// The earliest moment at which the money may have come, if the bank tells a day at least. A bank's clock may be fast, but nothing is
+/// seen before it happened.
 fn came_first(alert: &AlertRow) -> Timestamp {
-    came_from(alert).min(alert.first_seen)
+    if is_timed(alert) { came_from(alert).min(alert.first_seen) } else { came_at(alert) }
 }
 
 /// When the money came, at the latest; a mail may tell of it much later.
@@ -196,98 +205,111 @@ pub async fn with_perhaps_reversed(
     Ok(if debits.is_empty() { of_payer } else { OfPayer { debits, ..all } })
 }
 
-/// Why a payment may not be meant though it fits: this payer has sent just this amount before, and it paid somebody else, or
-/// nobody: it waits for a person who finds out whose it is, was set aside by one, or went back. He may have sent it once more.
-/// Up to so many, and that there are more.
+/// What the payer of an alert has sent before, with what became of it.
 ///
-/// `of_payer`: what [`credits_of_its_payer`] found.
-pub async fn sent_for_another(
-    app: &App,
-    alert: &AlertRow,
-    of_payer: &OfPayer,
-    payment: &Payment,
-) -> Result<Vec<String>, OpError> {
-    Ok(as_many_as_said(all_sent_for_another(app, alert, of_payer, Some(payment)).await?))
+/// It says why a payment may not be meant though it fits: this payer has sent just this amount before, and it paid somebody else, or
+/// nobody: it waits for a person who finds out whose it is, was set aside by one, or went back. He may have sent it once more. What is said
+/// is no more than so much, and that there is more.
+pub struct SentBefore<'a> {
+    alert: &'a AlertRow,
+    /// Newest first.
+    credits: Vec<Sent<'a>>,
+    is_cut: bool,
 }
 
-/// The same of whatever payment, where not all that may be meant could be read: every other beneficiary that it paid.
-pub async fn sent_for_anybody(
-    app: &App,
-    alert: &AlertRow,
-    of_payer: &OfPayer,
-) -> Result<Vec<String>, OpError> {
-    Ok(as_many_as_said(all_sent_for_another(app, alert, of_payer, None).await?))
+struct Sent<'a> {
+    credit: &'a AlertRow,
+    history: History,
+    /// What may have taken back one that came more than two days before.
+    late_debit: Option<&'a AlertRow>,
 }
 
-/// The same for a person who approves, whom the doubts for which the alert waits have not told of it.
-pub async fn untold_of_another(
-    app: &App,
-    alert: &AlertRow,
-    of_payer: &OfPayer,
-    payment: &Payment,
-) -> Result<Vec<String>, OpError> {
-    let mut why = all_sent_for_another(app, alert, of_payer, Some(payment)).await?;
-    why.retain(|why| !evidence::is_told_of(alert, |doubt| doubt == why));
-    Ok(as_many_as_said(why))
+impl<'a> SentBefore<'a> {
+    /// `of_payer`: what [`credits_of_its_payer`] found.
+    pub async fn read(app: &App, alert: &'a AlertRow, of_payer: &'a OfPayer) -> Result<Self, OpError> {
+        let since = came_first(alert) - SENT_AGAIN_WITHIN;
+        let mut credits = Vec::new();
+        for credit in &of_payer.credits {
+            let history = History::of(app, credit).await?;
+            let debit = of_payer.taken_by(credit);
+            let is_young = credit.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
+            if is_young || debit.is_some() {
+                let late_debit = debit.filter(|_| credit.first_seen < since);
+                credits.push(Sent { credit, history, late_debit });
+            }
+        }
+        Ok(SentBefore { alert, credits, is_cut: of_payer.is_cut })
+    }
+
+    /// What speaks against this payment.
+    pub async fn for_another(&self, app: &App, payment: &Payment) -> Result<Vec<String>, OpError> {
+        Ok(as_many_as_said(self.all_for_another(app, Some(payment)).await?))
+    }
+
+    /// What would speak against whichever payment, where not all that may be meant could be read.
+    pub async fn for_anybody(&self, app: &App) -> Result<Vec<String>, OpError> {
+        Ok(as_many_as_said(self.all_for_another(app, None).await?))
+    }
+
+    /// What the doubts for which the alert waits have not told a person of who approves.
+    pub async fn untold(&self, app: &App, payment: &Payment) -> Result<Vec<String>, OpError> {
+        let mut why = self.all_for_another(app, Some(payment)).await?;
+        why.retain(|why| !evidence::is_told_of(self.alert, |doubt| doubt == why));
+        Ok(as_many_as_said(why))
+    }
+
+    /// First whom it paid, one payment of each beneficiary, then what paid nobody.
+    async fn all_for_another(&self, app: &App, payment: Option<&Payment>) -> Result<Vec<String>, OpError> {
+        let own = payment.map(Beneficiary::of);
+        let is_alone = match (payment, own) {
+            (Some(payment), Some(own)) if !self.credits.is_empty() => is_its_own(app, payment, own).await?,
+            _ => false,
+        };
+        let (mut others, mut why, mut of_nobody) = (HashSet::new(), Vec::new(), Vec::new());
+        for Sent { credit, history, late_debit } in &self.credits {
+            let mut has_paid_another = false;
+            for paid in history.paid.iter().filter(|paid| Some(Beneficiary::of(paid)) != own) {
+                has_paid_another = true;
+                if others.insert(Beneficiary::of(paid)) {
+                    why.push(paid_in_words(credit, paid, *late_debit));
+                }
+            }
+            if has_paid_another {
+                continue;
+            }
+            // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
+            let is_alone_here =
+                is_alone && payment.is_some_and(|payment| credit.account_id == payment.account_id);
+            if history.is_settled || is_alone_here || !is_money_of_nobody(credit) {
+                continue;
+            }
+            let may_be_before = match payment {
+                // Nothing weighed it against this one where its mail does not say that it came to its account.
+                Some(payment) if credit.status.is_waiting() && credit.account_id != payment.account_id => {
+                    true
+                }
+                Some(payment) => is_older(app, credit, payment).await?,
+                None => true,
+            };
+            if may_be_before || is_held_so(credit) || own.is_some_and(|own| history.taken_off.contains(&own))
+            {
+                of_nobody.push(before_in_words(credit));
+            }
+        }
+        why.extend(of_nobody);
+        if self.is_cut {
+            why.insert(0, TOO_OFTEN.to_owned());
+        }
+        Ok(why)
+    }
 }
 
 fn as_many_as_said(mut why: Vec<String>) -> Vec<String> {
     if why.len() > SAID_MAX {
         why.truncate(SAID_MAX);
-        why.push(MORE_MAY_BE_MEANT.to_owned());
+        why.push(MORE_SENT.to_owned());
     }
     why
-}
-
-/// All that speaks so: first whom it paid, one of each beneficiary, then what paid nobody; newest first.
-async fn all_sent_for_another(
-    app: &App,
-    alert: &AlertRow,
-    of_payer: &OfPayer,
-    payment: Option<&Payment>,
-) -> Result<Vec<String>, OpError> {
-    let own = payment.map(Beneficiary::of);
-    let is_alone = match (payment, own) {
-        (Some(payment), Some(own)) if !of_payer.credits.is_empty() => is_its_own(app, payment, own).await?,
-        _ => false,
-    };
-    let since = came_first(alert) - SENT_AGAIN_WITHIN;
-    let (mut others, mut why, mut of_nobody) = (Vec::new(), Vec::new(), Vec::new());
-    for other in &of_payer.credits {
-        let history = History::of(app, other).await?;
-        let debit = of_payer.taken_by(other);
-        let is_young = other.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
-        if !is_young && debit.is_none() {
-            continue;
-        }
-        if let Some(paid) = history.paid.iter().find(|paid| Some(Beneficiary::of(paid)) != own) {
-            let beneficiary = Beneficiary::of(paid);
-            if !others.contains(&beneficiary) {
-                others.push(beneficiary);
-                why.push(paid_in_words(other, paid, debit.filter(|_| other.first_seen < since)));
-            }
-            continue;
-        }
-        // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
-        let is_alone_here = is_alone && payment.is_some_and(|payment| other.account_id == payment.account_id);
-        let is_silent = history.is_settled || is_alone_here || !is_money_of_nobody(other);
-        if is_silent {
-            continue;
-        }
-        // Nothing weighed it against this one where its mail does not say that it came to its account.
-        let may_be_before = match payment {
-            Some(payment) => other.account_id != payment.account_id || is_older(app, other, payment).await?,
-            None => false,
-        };
-        if is_held_so(other) || own.is_some_and(|own| history.taken_off.contains(&own)) || may_be_before {
-            of_nobody.push(before_in_words(other));
-        }
-    }
-    why.extend(of_nobody);
-    if of_payer.is_cut {
-        why.insert(0, TOO_OFTEN.to_owned());
-    }
-    Ok(why)
 }
 
 /// What became of a credit.
@@ -395,7 +417,8 @@ async fn is_its_own(app: &App, payment: &Payment, own: Beneficiary) -> Result<bo
 
 /// It may have come before the payment asked for this amount; what came since may be for it.
 async fn is_older(app: &App, other: &AlertRow, payment: &Payment) -> Result<bool, OpError> {
-    let came = came_first(other);
+    // Who is asked pays in the same minute.
+    let came = if is_timed(other) { came_by(other).min(other.first_seen) } else { came_at(other) };
     if came < payment.created_at {
         return Ok(true);
     }

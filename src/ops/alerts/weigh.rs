@@ -10,14 +10,14 @@ use super::other_accounts::{
     OnFitting, OtherMeant, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts,
 };
 use super::reach::sight;
-use super::same_payer::{OfPayer, sent_for_another, sent_for_anybody};
+use super::same_payer::SentBefore;
 use super::similar::{Similar, similar_alerts};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, OTHERS_TOLD, ReviewKind,
-    SUGGESTIONS_MAX, Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
+    Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind, SUGGESTIONS_MAX,
+    Verdicts, WhichAccount, consider_alone, consider_on, decide, of_another_in_words,
 };
 use crate::domain::money::Money;
 use crate::domain::name::{NameVerdict, fold};
@@ -186,8 +186,9 @@ async fn weigh_since(
             doubt_kinds.push("asked_elsewhere");
         }
     }
+    let before = SentBefore::read(app, alert, &similar.of_payer).await?;
     if let Some(payment) = known.winner(&decision) {
-        let sent = sent_for_another(app, alert, &similar.of_payer, payment).await?;
+        let sent = before.for_another(app, payment).await?;
         if !sent.is_empty() {
             of_winner.extend(sent);
             doubt_kinds.push("paid_another");
@@ -212,9 +213,13 @@ async fn weigh_since(
             with_suggestions(app, alert, account.id, received, std::mem::take(&mut known.payments)).await?;
         known.add(suggested);
         decision = known.decide(&incoming);
-        let mut sent = sent_before(app, alert, &similar.of_payer, known.last_fitting(&decision)).await?;
+        // Later transfers go by it, and what else speaks may be over by then.
+        let mut sent = Vec::new();
+        for payment in known.last_fitting(&decision) {
+            sent.extend(before.for_another(app, payment).await?);
+        }
         if is_incomplete {
-            sent.extend(sent_for_anybody(app, alert, &similar.of_payer).await?);
+            sent.extend(before.for_anybody(app).await?);
         }
         of_all.clone_from(&of_winner);
         let told = of_all.len();
@@ -242,21 +247,6 @@ async fn weigh_since(
     let undone_by = similar.undone_by;
     let account = Some(account);
     Ok(Weighed { decision, payments, account, is_incomplete, undone_by, doubt_kinds, held, amount_version })
-}
-
-/// That this payer has sent this amount before, where a person decides anyway: against each that fits. Later transfers go by it, and what else
-/// speaks may be over by then.
-async fn sent_before(
-    app: &App,
-    alert: &AlertRow,
-    of_payer: &OfPayer,
-    fitting: Vec<&Payment>,
-) -> Result<Vec<String>, OpError> {
-    let mut all = Vec::new();
-    for payment in fitting.into_iter().take(OTHERS_TOLD) {
-        all.extend(sent_for_another(app, alert, of_payer, payment).await?);
-    }
-    Ok(all)
 }
 
 /// An alert without an amount, or whose account is not settled, always goes to a person, who is shown what fits on

@@ -25,6 +25,7 @@ macro_rules! columns {
 }
 
 pub mod alike;
+pub mod of_payer;
 pub mod quarantine;
 pub mod search;
 pub mod unread;

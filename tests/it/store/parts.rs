@@ -62,7 +62,7 @@ pub async fn whole_again(client: &Client) {
         create trigger postings_append_only before update or delete or truncate on postings for each statement execute function tillbell_append_only();
         create trigger sealed_entries_append_only before update or delete or truncate on sealed_entries for each statement execute function tillbell_append_only();
         grant select on attempts to public;
-        drop index alerts_name_cut;
+        drop index alerts_name_begins;
         delete from schema_migrations where name >= '0059'";
     client.batch_execute(text).await.unwrap();
 }

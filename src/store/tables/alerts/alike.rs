@@ -9,7 +9,6 @@ use futures_util::future::try_join_all;
 use super::decode;
 use crate::domain::alert::AlertRow;
 use crate::domain::money::Money;
-use crate::domain::name::words_key;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::engine::sql::{Sql, statements};
 use crate::store::{Store, StoreError, Value};
@@ -143,24 +142,6 @@ statements! {
     ALL_BY_SESSION: query {
         concat!("select ", columns!(), " from alerts where session_id = $1 order by first_seen_at limit $2")
     }
-    PAID_BY: query {
-        "select payment_id from (select payment_id from alerts where coalesce(payer_key, payer_name) in ($1, $2) \
-         and payer_name is not null and direction = 'credit' and payment_id is not null and (account_id + 0 = $3 \
-         or account_id is null and exists \
-         (select 1 from payments p where p.id = alerts.payment_id and p.account_id + 0 = $3)) limit $4) as paid union all \
-         select payment_id from (select a.account_id, (select s.payment_id from settlements s where s.alert_id = a.id \
-         and s.reversed_at is not null and (s.undoing_alert_id is not null or a.linked_alert_id is not null) \
-         order by s.id desc limit 1) as payment_id \
-         from alerts a where coalesce(a.payer_key, a.payer_name) in ($1, $2) and a.payer_name is not null \
-         and a.direction = 'credit' and a.status in ('reversed', 'review', 'unmatched', 'dismissed') \
-         and (a.account_id + 0 = $3 or a.account_id is null) limit 2000) as undone \
-         where payment_id is not null and (account_id is not null or exists \
-         (select 1 from payments p where p.id = undone.payment_id and p.account_id + 0 = $3))"
-    }
-    COPIES_OF_PAYER: query {
-        concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $2) and payer_name is not null \
-                 and amount_kobo = $3 and direction = 'credit' and status = 'duplicate' order by first_seen_at limit $4")
-    }
     BY_REFERENCE: query {
         concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!("$4"),
                 " order by first_seen_at desc limit $3")
@@ -181,27 +162,9 @@ statements! {
     TIMELESS_NOWHERE: query { timeless!(nowhere) }
     SEEN_HERE: query { seen!(here) }
     SEEN_NOWHERE: query { seen!(nowhere) }
-    SEEN_CUT: query {
-        here!(
-            " and first_seen_at >= $3 and first_seen_at <= $4 and is_payer_name_cut = 1 and direction = 'credit'",
-            "$6",
-            " order by first_seen_at desc limit $5"
-        )
-    }
     FORWARDED: query {
         concat!("select ", columns!(), " from alerts where amount_kobo = $1 and first_seen_at between $2 and $3 \
                  and authenticity = 'forwarded' and status in ('matched', 'reversed') order by first_seen_at desc limit $4")
-    }
-    OF_PAYER: query {
-        concat!("select ", columns!(), " from alerts where coalesce(payer_key, payer_name) in ($1, $8) and payer_name is not null and amount_kobo = $2 \
-                 and first_seen_at between $7 and $4 and (first_seen_at >= $3 or status = 'reversed' \
-                 or linked_alert_id is not null or coalesce((select s.id from settlements s where s.alert_id = alerts.id \
-                 and s.reversed_at is not null and s.alert_id is not null order by s.id limit 1), 0) > 0) \
-                 and direction = 'credit' and (authenticity in ('proven', 'trusted', 'simulated', 'forwarded') \
-                 and status <> 'quarantined' or status in ('matched', 'reversed') or status = 'quarantined' \
-                 and exists (select 1 from jobs j where j.subject_id = alerts.id and j.kind = 'verify' \
-                 and j.done_at is null)) and status <> 'duplicate' \
-                 and coalesce(simulated_for, 0) = $6 order by first_seen_at desc limit $5")
     }
     WAITING_FOR_A_KEY: query {
         "select a.account_id, a.bank, min(a.first_seen_at) as oldest from alerts a join \
@@ -277,32 +240,6 @@ impl Store {
     pub async fn all_by_session(&self, session: &str, limit: usize) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![session.into(), (limit as i64).into()];
         self.read(&ALL_BY_SESSION, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// Payments that transfers of a payer, with the words of this name, paid on an account, those included that the bank took
-    /// back later; whichever, where there are more.
-    pub async fn payments_paid_by(
-        &self,
-        payer_name: &str,
-        account_id: i64,
-        limit: usize,
-    ) -> Result<Vec<i64>, StoreError> {
-        let params =
-            vec![words_key(payer_name).into(), payer_name.into(), account_id.into(), (limit as i64).into()];
-        let paid = self.read(&PAID_BY, params).await?;
-        paid.into_iter().take(limit).map(|row| row.single_int("alerts")).collect()
-    }
-
-    /// Copies of credits of a payer and an amount; oldest first.
-    pub async fn copies_of_payer(
-        &self,
-        payer_name: &str,
-        amount: Money,
-        limit: usize,
-    ) -> Result<Vec<AlertRow>, StoreError> {
-        let params =
-            vec![words_key(payer_name).into(), payer_name.into(), amount.into(), (limit as i64).into()];
-        self.read(&COPIES_OF_PAYER, params).await?.into_iter().map(decode).collect()
     }
 
     /// Those of one amount, newest first.
@@ -410,17 +347,6 @@ impl Store {
         self.alerts_by(sql, place, amount, seen, limit).await
     }
 
-    /// Of them, credits whose payer's name the bank cut. The account is one of ours.
-    pub async fn alerts_of_cut_names(
-        &self,
-        (realm, account_id): (Realm, i64),
-        amount: Money,
-        seen: (Timestamp, Timestamp),
-        limit: usize,
-    ) -> Result<Vec<AlertRow>, StoreError> {
-        self.alerts_by(&SEEN_CUT, (realm, Some(account_id)), amount, seen, limit).await
-    }
-
     /// Alerts of this amount that a person forwarded and a person approved, whatever account they show, newest first.
     pub async fn forwarded_and_paid(
         &self,
@@ -430,32 +356,6 @@ impl Store {
     ) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![amount.into(), seen.0.into(), seen.1.into(), (limit as i64).into()];
         self.read(&FORWARDED, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// Credits of one amount whose payer bears the words of this name, in whatever order and however written, whatever account
-    /// they show, first seen between two times, or before and perhaps taken back since; newest first. Also those that one of our
-    /// own people forwarded, or whose proof is still asked for.
-    pub async fn credits_of_payer(
-        &self,
-        realm: Realm,
-        payer_name: &str,
-        amount: Money,
-        seen: (Timestamp, Timestamp),
-        reversed_since: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![
-            words_key(payer_name).into(),
-            amount.into(),
-            seen.0.into(),
-            seen.1.into(),
-            (limit as i64).into(),
-            realm_value(realm),
-            reversed_since.into(),
-            // Rows of before the key was kept.
-            payer_name.into(),
-        ];
-        self.read(&OF_PAYER, params).await?.into_iter().map(decode).collect()
     }
 
     async fn alerts_by(
