@@ -356,23 +356,35 @@ pub fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], space
     if is_label(cell, labels) {
         return Some("");
     }
+    // Of a mail's cells nearly none begins with a label of the field, so the others are asked last.
     let body = cell.trim_start_matches(['*', '#', ' ']);
     let mut best: Option<(&String, &'a str)> = None;
-    for label in labels.iter().chain(known) {
-        let Some(rest) = strip_label(body, label) else { continue };
-        let trimmed = rest.trim_start_matches(' ');
-        // `*Amount*: 5`: the star closes the ornament of the label.
-        let trimmed =
-            trimmed.strip_prefix('*').filter(|t| t.trim_start().starts_with(':')).unwrap_or(trimmed);
-        let trimmed = trimmed.trim_start_matches(' ');
-        let parted = trimmed.starts_with(':') || rest.starts_with("  ") || rest.starts_with('\t');
-        if (parted || spaced && rest.starts_with(' ')) && best.is_none_or(|(b, _)| b.len() < label.len()) {
-            // A star before a space is decoration; one before a digit belongs to a masked number.
-            let value = trimmed.trim_start_matches([':', ' ', '\t']);
-            best = Some((label, value.strip_prefix("* ").unwrap_or(value).trim()));
+    for label in labels {
+        if best.is_none_or(|(b, _)| b.len() < label.len())
+            && let Some(rest) = behind_label(body, label, spaced)
+        {
+            best = Some((label, rest));
         }
     }
-    best.filter(|(label, _)| labels.contains(label)).map(|(_, rest)| rest)
+    let (label, rest) = best?;
+    let is_longer = |other: &String| other.len() > label.len() && behind_label(body, other, spaced).is_some();
+    (!known.iter().any(is_longer)).then_some(rest)
+}
+
+/// What stands behind a label and whatever parts it from its value.
+fn behind_label<'a>(text: &'a str, label: &str, spaced: bool) -> Option<&'a str> {
+    let rest = strip_label(text, label)?;
+    let trimmed = rest.trim_start_matches(' ');
+    // `*Amount*: 5`: the star closes the ornament of the label.
+    let trimmed = trimmed.strip_prefix('*').filter(|t| t.trim_start().starts_with(':')).unwrap_or(trimmed);
+    let trimmed = trimmed.trim_start_matches(' ');
+    let is_parted = trimmed.starts_with(':') || rest.starts_with("  ") || rest.starts_with('\t');
+    if !(is_parted || spaced && rest.starts_with(' ')) {
+        return None;
+    }
+    // A star before a space is decoration; one before a digit belongs to a masked number.
+    let value = trimmed.trim_start_matches([':', ' ', '\t']);
+    Some(value.strip_prefix("* ").unwrap_or(value).trim())
 }
 
 /// `text` behind `label`, compared without case; both as UTF-8, cut at a character.
