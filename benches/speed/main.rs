@@ -1,7 +1,7 @@
 //! The benches: our figures beside their yardsticks, both measured in this run on this machine.
 //!
 //! `cargo bench --bench speed` measures everything, `cargo bench --bench speed -- NAME...` some of
-//! it, `--quick` is a smoke run whose figures mean little. PostgreSQL is started by the bench with
+//! it, `--quick` is a smoke run whose figures mean little, `--save` writes the figures to `bench/results/`. PostgreSQL is started by the bench with
 //! fsync on; SQLite's files lie on the same disk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot go on says so and ends")]
@@ -40,6 +40,7 @@ mod pins;
 mod read;
 mod reading;
 mod report;
+mod results;
 mod reviews;
 mod server;
 #[allow(dead_code, reason = "the tests use more of it")]
@@ -108,6 +109,10 @@ fn main() {
             nation::run(&mut report, nation::Wanted::of(&arguments), server.as_ref()).await;
         }
         report.print();
+        if arguments.iter().any(|argument| argument == "--save") {
+            let command: Vec<String> = arguments.iter().filter(|word| *word != "--bench").cloned().collect();
+            println!("written to {}", results::save(&command, report.lines()).display());
+        }
     });
     println!("{:.0} s in all", began.elapsed().as_secs_f64());
 }

@@ -60,6 +60,25 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Each line for machines.
+    pub fn lines(&self) -> Vec<serde_json::Value> {
+        let line = |line: &Line| {
+            serde_json::json!({
+                "what": line.name,
+                "unit": line.unit,
+                "ours": line.ours,
+                "yardstick": line.yardstick,
+                "ratio": line.ratio().is_finite().then(|| line.ratio()),
+                "goal": line.goal_in_words(),
+                "reached": line.reached(),
+                "notes": line.notes,
+            })
+        };
+        self.lines.iter().map(line).collect()
+    }
+}
+
 impl Line {
     fn head() -> String {
         format!(
@@ -82,14 +101,18 @@ impl Line {
         }
     }
 
-    fn text(&self) -> String {
-        let goal = match self.goal {
+    fn goal_in_words(&self) -> String {
+        match self.goal {
             Goal::AtLeastTimes(times) => format!(">= {times:.1} x"),
             Goal::AtMostTimes(times) => format!("<= {times:.1} x"),
             Goal::AtLeast => ">= it".into(),
             Goal::Below => "< it".into(),
             Goal::None => "-".into(),
-        };
+        }
+    }
+
+    fn text(&self) -> String {
+        let goal = self.goal_in_words();
         let reached = match self.reached() {
             Some(true) => "yes",
             Some(false) => "NO",
