@@ -27,6 +27,8 @@ use crate::store::tables::settlements::Settlement;
 const SENT_AGAIN_WITHIN: Span = Span::days(2);
 /// A bank may take a transfer back after this long; of those that it may have taken, also older ones are looked at.
 const TAKEN_BACK_WITHIN: Span = Span::days(30);
+/// Of a transfer that paid nobody it is asked what was sent before it, and so on: for as long as a payment may be open.
+const FOLLOWED_WITHIN: Span = Span::days(8);
 /// Credits of one payer and amount that are looked at; where there are more a person decides.
 const CREDITS_MAX: usize = 200;
 /// Characters of a name that a bank always shows, as the index of beginnings has them (migration 0062).
@@ -98,14 +100,14 @@ async fn credits_since(
     credits.extend(of_cut_names.into_iter().filter(|other| may_be_one_payer(alert, other)));
     credits.sort_by_key(|credit| std::cmp::Reverse((credit.first_seen, credit.id)));
     credits.dedup_by_key(|credit| credit.id);
-    is_cut |= credits.len() > CREDITS_MAX;
-    credits.truncate(CREDITS_MAX);
     let accounts = app.directory.accounts().await?;
     credits.retain(|other| {
         other.id != alert.id
             && may_be_on_one_account(alert, other, &accounts)
             && !are_two_virtual(alert, other, &accounts)
     });
+    is_cut |= credits.len() > CREDITS_MAX;
+    credits.truncate(CREDITS_MAX);
     Ok(OfPayer { credits, is_cut, debits: Vec::new() })
 }
 
@@ -130,7 +132,7 @@ async fn of_cut_names(
         .await?)
 }
 
-/// Whether the name that was cut, of two that were either, is the other one by the rule of names.
+/// Whether the name that was cut, of two that were either, may be the other one: what is left of it may be a name by itself, and close to the whole one.
 fn may_be_one_payer(one: &AlertRow, other: &AlertRow) -> bool {
     let is_cut_of = |whole: &AlertRow, cut: &AlertRow| {
         let (Some(name), Some(beginning)) = (&whole.facts.payer_name, &cut.facts.payer_name) else {
@@ -138,7 +140,7 @@ fn may_be_one_payer(one: &AlertRow, other: &AlertRow) -> bool {
         };
         let (name, beginning) = (Folded::new(name), Folded::new(beginning));
         cut.facts.payer_name_cut
-            && verdict_folded(&name, &beginning, &cut.facts.cut_lengths()) == NameVerdict::Match
+            && verdict_folded(&name, &beginning, &cut.facts.cut_lengths()) != NameVerdict::Different
     };
     is_cut_of(one, other) || is_cut_of(other, one)
 }
@@ -214,7 +216,18 @@ pub struct SentBefore<'a> {
     alert: &'a AlertRow,
     /// Newest first.
     credits: Vec<Sent<'a>>,
+    /// What was sent in the days before, where one of them paid nobody.
+    earlier: Vec<Earlier>,
     is_cut: bool,
+}
+
+/// A transfer that one which paid nobody may be a second one for.
+struct Earlier {
+    id: i64,
+    seen: Timestamp,
+    came: Timestamp,
+    paid: Vec<Beneficiary>,
+    is_of_nobody: bool,
 }
 
 struct Sent<'a> {
@@ -238,7 +251,32 @@ impl<'a> SentBefore<'a> {
                 credits.push(Sent { credit, history, late_debit });
             }
         }
-        Ok(SentBefore { alert, credits, is_cut: of_payer.is_cut })
+        let paid_nobody = |sent: &Sent<'_>| !sent.history.is_settled && is_money_of_nobody(sent.credit);
+        let earlier = match alert.facts.amount.filter(|_| credits.iter().any(paid_nobody)) {
+            Some(received) => sent_earlier(app, alert, received).await?,
+            None => Vec::new(),
+        };
+        Ok(SentBefore { alert, credits, earlier, is_cut: of_payer.is_cut })
+    }
+
+    /// Whether in the two days before this one, which paid nobody, came one that paid another, or one of nobody's of which the same holds: whatever
+    /// was made of it, by whom it was dismissed or whether it was decided at all, it may be for that.
+    fn follows_anothers(&self, credit: &AlertRow, own: Option<Beneficiary>) -> bool {
+        let mut reached = vec![credit.id];
+        let mut next = vec![(credit.first_seen, came_first(credit))];
+        while let Some((seen, came)) = next.pop() {
+            let is_before = |one: &&Earlier| one.seen <= seen && one.seen >= came - SENT_AGAIN_WITHIN;
+            for one in self.earlier.iter().filter(is_before) {
+                if one.paid.iter().any(|paid| Some(*paid) != own) {
+                    return true;
+                }
+                if one.is_of_nobody && !reached.contains(&one.id) {
+                    reached.push(one.id);
+                    next.push((one.seen, one.came));
+                }
+            }
+        }
+        false
     }
 
     /// What speaks against this payment.
@@ -291,8 +329,8 @@ impl<'a> SentBefore<'a> {
                 Some(payment) => is_older(app, credit, payment).await?,
                 None => true,
             };
-            if may_be_before || is_held_so(credit) || own.is_some_and(|own| history.taken_off.contains(&own))
-            {
+            let is_taken_off = own.is_some_and(|own| history.taken_off.contains(&own));
+            if may_be_before || is_held_so(credit) || is_taken_off || self.follows_anothers(credit, own) {
                 of_nobody.push(before_in_words(credit));
             }
         }
@@ -302,6 +340,23 @@ impl<'a> SentBefore<'a> {
         }
         Ok(why)
     }
+}
+
+/// What its payer sent in the days before an alert, and whom that paid.
+async fn sent_earlier(app: &App, alert: &AlertRow, received: Money) -> Result<Vec<Earlier>, OpError> {
+    let all = credits_since(app, alert, received, came_first(alert) - FOLLOWED_WITHIN).await?;
+    let mut earlier = Vec::new();
+    for credit in &all.credits {
+        let history = History::of(app, credit).await?;
+        earlier.push(Earlier {
+            id: credit.id,
+            seen: credit.first_seen,
+            came: came_first(credit),
+            paid: history.paid.iter().map(Beneficiary::of).collect(),
+            is_of_nobody: !history.is_settled && is_money_of_nobody(credit),
+        });
+    }
+    Ok(earlier)
 }
 
 fn as_many_as_said(mut why: Vec<String>) -> Vec<String> {
@@ -368,7 +423,8 @@ const ENDS: [&str; 3] = [
 /// It is held by this very rule, or was until a person dismissed it. What speaks against it speaks against one that was sent
 /// after it, whatever was asked for meanwhile.
 fn is_held_so(other: &AlertRow) -> bool {
-    evidence::doubts_of(&other.evidence).iter().any(|doubt| ENDS.iter().any(|end| doubt.ends_with(end)))
+    let is_of_this_rule = |doubt: &String| doubt == TOO_OFTEN || ENDS.iter().any(|end| doubt.ends_with(end));
+    evidence::doubts_of(&other.evidence).iter().any(is_of_this_rule)
 }
 
 fn paid_in_words(credit: &AlertRow, paid: &Payment, debit: Option<&AlertRow>) -> String {

@@ -281,7 +281,7 @@ mod tests {
         ("0059_bounds_of_first_parts", "02bf7a209f994c9d8e1d639ab2061330c3f4f2d37e42a18541ed8b089f238ce5"),
         ("0060_first_parts_checked", "7783723d4fb30913063feb53e4e75eba68e758f1844ef31f0bb1fb8747841b7d"),
         ("0061_large_tables_in_parts", "c3c89075ef4f6b2cd215b9c9838199d0baebd876d3d0398bd1b2896c74d241b2"),
-        ("0062_names_cut", "bdc2bab597494ba2bc878f2cf22be1996cd8f54e6e93fea2ebad803766fca6a4"),
+        ("0062_names_cut", "274cde71c6d132f3bd3469aa912deaf4664e0923ec00bf662d1e40da7256e063"),
     ];
 
     #[test]

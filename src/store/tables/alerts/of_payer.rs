@@ -51,7 +51,7 @@ statements! {
                  and amount_kobo = $3 and direction = 'credit' and status = 'duplicate' order by first_seen_at limit $4")
     }
     OF_PAYER: query { of_payer!("coalesce(payer_key, payer_name) in ($1, $8)") }
-    OF_BEGINNING: query { of_payer!("substr(payer_name, 1, 10) = $1 and substr(payer_name, 1, 10) is not null and (is_payer_name_cut = 1 or cast($8 as bigint) = 1)") }
+    OF_BEGINNING: query { of_payer!("upper(substr(payer_name, 1, 10)) = upper($1) and substr(payer_name, 1, 10) is not null and (is_payer_name_cut = 1 or cast($8 as bigint) = 1)") }
 }
 
 impl Store {
@@ -107,7 +107,7 @@ impl Store {
         self.read(&OF_PAYER, params).await?.into_iter().map(decode).collect()
     }
 
-    /// The same of payers whose names begin with these ten characters, as they are written: those whose end the bank cut, or, for a name that was
+    /// The same of payers whose names begin with these ten characters, in whatever case: those whose end the bank cut, or, for a name that was
     /// cut itself, all.
     pub async fn credits_of_names_that_begin(
         &self,
