@@ -146,7 +146,7 @@ impl Load {
     async fn pay(self: Arc<Load>, due: Instant, mut dice: Dice, within: f64) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let business = dice.below(self.keys.len());
-        let (id, naira, payer) = (format!("N{number}"), price(&mut dice), dice.name());
+        let (id, naira, payer) = (format!("N{number}-{business}"), price(&mut dice), dice.name());
         let body = format!(
             r#"{{"transaction_id":"{id}","amount":{naira},"payer_name":"{payer}","webhook_url":"{}/hook"}}"#,
             self.receiver.origin()
@@ -259,8 +259,8 @@ impl Load {
     }
 
     pub async fn status_of(&self, id: &str) -> String {
-        let business = self.known().iter().find(|(_, known)| known == id).map(|(business, _)| *business);
-        let Some(business) = business else { return "unknown".into() };
+        let business =
+            id.rsplit('-').next().and_then(|business| business.parse().ok()).expect("an id of ours");
         let (_, answer) = self.asked(&format!("/api/v1/payment/{id}"), business, None).await;
         let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
         answer["data"]["status"].as_str().unwrap_or_default().to_owned()
