@@ -28,6 +28,8 @@ const DUPLICATE: usize = 1;
 const LISTS: usize = 10;
 /// Before somebody asks again whom the server did not answer.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// What takes longer counts as this long.
+const LONGEST_US: u64 = 600_000_000;
 /// Of the payments that are read.
 const KNOWN_MAX: usize = 100_000;
 
@@ -36,7 +38,7 @@ pub struct Times(Histogram<u64>);
 
 impl Default for Times {
     fn default() -> Times {
-        Times(Histogram::new(3).expect("three digits"))
+        Times(Histogram::new_with_bounds(1, LONGEST_US, 3).expect("three digits"))
     }
 }
 
