@@ -113,9 +113,7 @@ impl Postgres {
         let tps = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
         tps.unwrap_or_else(|| panic!("pgbench: {text}{}", String::from_utf8_lossy(&said.stderr)))
     }
-}
 
-impl Postgres {
     /// What planners know of a database that was filled a moment ago.
     pub fn vacuum(&self, url: &str) {
         run(self.command("psql").args(["-XAtqc", "vacuum analyze", url]));

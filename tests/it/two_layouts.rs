@@ -4,7 +4,6 @@
 use tillbell::domain::alert::{AlertFacts, AlertStatus, BankTime, OTHER_STATE_ROW, TimePrecision};
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::find::open_alarms;
@@ -29,14 +28,6 @@ async fn take(t: &TestApp, mail: &Alert, change: impl FnOnce(&mut AlertFacts)) -
 
 fn from(begin: Span, width: Span, precision: TimePrecision) -> Option<BankTime> {
     Some(BankTime { begin: at() + begin, end: at() + begin + width, precision })
-}
-
-/// What becomes of a mail that no layout fits.
-async fn became(t: &TestApp, mail: &str) -> AlertStatus {
-    let ingestor = MailIngestor::new(&t.app.config, t.banks.clone());
-    let origin = Origin::File { trusted: true };
-    let arrival = Arrival { raw: mail.into(), source: "test".into(), origin, in_mailbox: None };
-    ingest(&t.app, &ingestor, arrival).await.unwrap().outcome.status
 }
 
 type Change = fn(&mut AlertFacts);
@@ -279,12 +270,12 @@ on_both! {
                      Date: Tue, 10 Mar 2026 12:00:00 +0100\r\nMessage-ID: <odd.{n}.{}@gens.example>\r\n\r\n{text}\n{footer}\r\n",
                     footer.len()
                 );
-                assert_eq!(became(&t, &mail).await, AlertStatus::Unreadable, "{text} {footer}");
+                assert_eq!(t.arrived(&mail).await.status, AlertStatus::Unreadable, "{text} {footer}");
             }
         }
         let code = "From: GeNS@gtbank.com\r\nTo: alerts@till.example\r\nSubject: Security\r\n\
                     Date: Tue, 10 Mar 2026 12:00:00 +0100\r\nMessage-ID: <code@gens.example>\r\n\r\n\
                     Your OTP is 447120. It confirms your card payment of NGN 5,000.00.\r\n";
-        assert_eq!(became(&t, code).await, AlertStatus::Ignored);
+        assert_eq!(t.arrived(code).await.status, AlertStatus::Ignored);
     }
 }

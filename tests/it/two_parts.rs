@@ -5,7 +5,6 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::mail_intake::given_bank::given_bank;
-use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::merchants::accounts::NewAccount;
 
@@ -187,11 +186,7 @@ async fn after(bank: &Bank, db: TestDatabase, text: &str) -> (AlertOutcome, [Sta
     t.add_account(&new).await;
     let (one, two) = (t.create(&shop, IN_HTML, PAYER).await, t.create(&shop, IN_TEXT, PAYER).await);
     t.advance(LATER + Span::seconds(30));
-    let ingestor = MailIngestor::new(&t.app.config, t.banks.clone());
-    let raw = bank.mail(bank.told(), text).into_bytes();
-    let arrival =
-        Arrival { raw, source: "test".into(), origin: Origin::File { trusted: true }, in_mailbox: None };
-    let outcome = ingest(&t.app, &ingestor, arrival).await.unwrap().outcome;
+    let outcome = t.arrived(&bank.mail(bank.told(), text)).await;
     (outcome, [t.payment(&one).await.status, t.payment(&two).await.status])
 }
 

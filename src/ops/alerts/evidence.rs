@@ -100,20 +100,24 @@ pub fn reasons_of(stored: &str) -> Vec<String> {
 /// What spoke against an approval beside the payments themselves, each by itself and in no other words: also before a person approved,
 /// whose approval may have been taken back since. None where a program of before wrote it.
 pub fn doubts_of(stored: &str) -> Vec<String> {
-    #[derive(Deserialize)]
-    struct Doubts {
-        #[serde(default)]
-        doubts: Vec<String>,
-        #[serde(default)]
-        before: Option<Box<Doubts>>,
-    }
-    let mut all = Vec::new();
-    let mut next = serde_json::from_str::<Doubts>(stored).ok();
-    while let Some(Doubts { doubts, before }) = next {
-        all.extend(doubts);
-        next = before.map(|before| *before);
-    }
-    all
+    takes(stored).filter_map(|take| take.doubts).flatten().collect()
+}
+
+/// What the rules read of stored evidence, and of what it holds of before a person approved; the last first.
+#[derive(Deserialize)]
+struct Take {
+    doubts: Option<Vec<String>>,
+    considered: Option<Box<RawValue>>,
+    before: Option<Box<Take>>,
+}
+
+fn takes(stored: &str) -> impl Iterator<Item = Take> {
+    let mut next = serde_json::from_str::<Take>(stored).ok();
+    std::iter::from_fn(move || {
+        let mut take = next.take()?;
+        next = take.before.take().map(|before| *before);
+        Some(take)
+    })
 }
 
 /// Whether one of the doubts for which an alert waits says something already to whoever decides. Whole doubts are asked about, for a merchant's
@@ -126,20 +130,8 @@ pub fn is_told_of(alert: &AlertRow, says_it: impl Fn(&str) -> bool) -> bool {
 /// The payments that the rules considered when they last looked, the likeliest first: before a person approved, where
 /// one did, for the approval may have been taken back since.
 pub fn considered_in(stored: &str) -> Vec<Suggestion> {
-    #[derive(Deserialize)]
-    struct Considering {
-        considered: Option<Vec<Suggestion>>,
-        #[serde(default)]
-        before: Option<Box<Considering>>,
-    }
-    let mut next = serde_json::from_str::<Considering>(stored).ok();
-    while let Some(Considering { considered, before }) = next {
-        if let Some(considered) = considered {
-            return considered;
-        }
-        next = before.map(|before| *before);
-    }
-    Vec::new()
+    let considered = takes(stored).find_map(|take| take.considered);
+    considered.and_then(|lines| serde_json::from_str(lines.get()).ok()).unwrap_or_default()
 }
 
 fn encode_taken(decision: &Decision, taken_at: Option<String>) -> String {

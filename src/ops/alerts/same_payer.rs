@@ -2,6 +2,7 @@
 //! told again a little later; or a second one, sent for the payment of before because the first was not seen to arrive
 //! (contract/matching.md#m14). Read only; used by `similar`, `weigh` and `approve`.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::evidence;
@@ -21,6 +22,8 @@ use crate::domain::same_transfer::{
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::payouts::from_alert::has_paid_out;
+use crate::store::StoreError;
+use crate::store::tables::alerts::of_payer::Sought;
 use crate::store::tables::settlements::Settlement;
 
 /// Who does not see a transfer arrive, or sees it come back, sends another on the same day or the next.
@@ -87,14 +90,15 @@ async fn credits_since(
     since: Timestamp,
 ) -> Result<OfPayer, OpError> {
     let Some(payer) = &alert.facts.payer_name else { return Ok(OfPayer::default()) };
-    let seen = (since, alert.first_seen + SENT_AGAIN_WITHIN);
-    let reversed_since = came_at(alert) - TAKEN_BACK_WITHIN;
-    let realm = alert.simulated_for;
+    let sought = Sought {
+        realm: alert.simulated_for,
+        amount: received,
+        seen: (since, alert.first_seen + SENT_AGAIN_WITHIN),
+        reversed_since: came_at(alert) - TAKEN_BACK_WITHIN,
+    };
     let (mut credits, of_cut_names) = tokio::try_join!(
-        async {
-            Ok(app.store.credits_of_payer(realm, payer, received, seen, reversed_since, CREDITS_MAX).await?)
-        },
-        of_cut_names(app, alert, payer, received, (seen, reversed_since))
+        app.store.credits_of_payer(payer, &sought, CREDITS_MAX),
+        of_cut_names(app, payer, alert.facts.payer_name_cut, &sought)
     )?;
     let mut is_cut = credits.len() >= CREDITS_MAX || of_cut_names.len() >= BEGINNINGS_MAX;
     credits.extend(of_cut_names.into_iter().filter(|other| may_be_one_payer(alert, other)));
@@ -114,22 +118,16 @@ async fn credits_since(
 /// Credits whose payers' names begin as this one's, where a bank cut the end of either: no key of the whole name finds these.
 async fn of_cut_names(
     app: &App,
-    alert: &AlertRow,
     payer: &str,
-    received: Money,
-    (seen, reversed_since): ((Timestamp, Timestamp), Timestamp),
-) -> Result<Vec<AlertRow>, OpError> {
+    is_cut: bool,
+    sought: &Sought,
+) -> Result<Vec<AlertRow>, StoreError> {
     let beginning: String = payer.chars().take(BEGINNING).collect();
     // Of a shorter name nothing that was cut would be left to tell it by.
     if beginning.chars().count() < BEGINNING {
         return Ok(Vec::new());
     }
-    let so_named = (beginning.as_str(), alert.facts.payer_name_cut);
-    let realm = alert.simulated_for;
-    Ok(app
-        .store
-        .credits_of_names_that_begin(realm, so_named, received, seen, reversed_since, BEGINNINGS_MAX)
-        .await?)
+    app.store.credits_of_names_that_begin((&beginning, is_cut), sought, BEGINNINGS_MAX).await
 }
 
 /// Whether the name that was cut, of two that were either, may be the other one: what is left of it may be a name by itself, and close to the whole one.
@@ -216,25 +214,22 @@ pub struct SentBefore<'a> {
     alert: &'a AlertRow,
     /// Newest first.
     credits: Vec<Sent<'a>>,
-    /// What was sent in the days before, where one of them paid nobody.
-    earlier: Vec<Earlier>,
+    /// The others of the days before, where one of the credits paid nobody.
+    earlier: Vec<Sent<'a>>,
     is_cut: bool,
 }
 
-/// A transfer that one which paid nobody may be a second one for.
-struct Earlier {
-    id: i64,
-    seen: Timestamp,
-    came: Timestamp,
-    paid: Vec<Beneficiary>,
-    is_of_nobody: bool,
-}
-
 struct Sent<'a> {
-    credit: &'a AlertRow,
+    credit: Cow<'a, AlertRow>,
     history: History,
     /// What may have taken back one that came more than two days before.
     late_debit: Option<&'a AlertRow>,
+}
+
+impl Sent<'_> {
+    fn is_of_nobody(&self) -> bool {
+        !self.history.is_settled && is_money_of_nobody(&self.credit)
+    }
 }
 
 impl<'a> SentBefore<'a> {
@@ -248,14 +243,21 @@ impl<'a> SentBefore<'a> {
             let is_young = credit.first_seen >= since || history.went_back.is_some_and(|at| at >= since);
             if is_young || debit.is_some() {
                 let late_debit = debit.filter(|_| credit.first_seen < since);
-                credits.push(Sent { credit, history, late_debit });
+                credits.push(Sent { credit: Cow::Borrowed(credit), history, late_debit });
             }
         }
-        let paid_nobody = |sent: &Sent<'_>| !sent.history.is_settled && is_money_of_nobody(sent.credit);
-        let earlier = match alert.facts.amount.filter(|_| credits.iter().any(paid_nobody)) {
-            Some(received) => sent_earlier(app, alert, received).await?,
-            None => Vec::new(),
-        };
+        let mut earlier = Vec::new();
+        if let Some(received) = alert.facts.amount
+            && credits.iter().any(Sent::is_of_nobody)
+        {
+            let followed = came_first(alert) - FOLLOWED_WITHIN;
+            for credit in credits_since(app, alert, received, followed).await?.credits {
+                if credits.iter().all(|sent| sent.credit.id != credit.id) {
+                    let history = History::of(app, &credit).await?;
+                    earlier.push(Sent { credit: Cow::Owned(credit), history, late_debit: None });
+                }
+            }
+        }
         Ok(SentBefore { alert, credits, earlier, is_cut: of_payer.is_cut })
     }
 
@@ -263,16 +265,18 @@ impl<'a> SentBefore<'a> {
     /// was made of it, by whom it was dismissed or whether it was decided at all, it may be for that.
     fn follows_anothers(&self, credit: &AlertRow, own: Option<Beneficiary>) -> bool {
         let mut reached = vec![credit.id];
-        let mut next = vec![(credit.first_seen, came_first(credit))];
-        while let Some((seen, came)) = next.pop() {
-            let is_before = |one: &&Earlier| one.seen <= seen && one.seen >= came - SENT_AGAIN_WITHIN;
-            for one in self.earlier.iter().filter(is_before) {
-                if one.paid.iter().any(|paid| Some(*paid) != own) {
+        let mut next = vec![credit];
+        while let Some(after) = next.pop() {
+            let since = came_first(after) - SENT_AGAIN_WITHIN;
+            let seen = since..=after.first_seen;
+            let before = self.credits.iter().chain(&self.earlier);
+            for one in before.filter(|one| seen.contains(&one.credit.first_seen)) {
+                if one.history.paid.iter().any(|paid| Some(Beneficiary::of(paid)) != own) {
                     return true;
                 }
-                if one.is_of_nobody && !reached.contains(&one.id) {
-                    reached.push(one.id);
-                    next.push((one.seen, one.came));
+                if one.is_of_nobody() && !reached.contains(&one.credit.id) {
+                    reached.push(one.credit.id);
+                    next.push(&one.credit);
                 }
             }
         }
@@ -304,7 +308,8 @@ impl<'a> SentBefore<'a> {
             _ => false,
         };
         let (mut others, mut why, mut of_nobody) = (HashSet::new(), Vec::new(), Vec::new());
-        for Sent { credit, history, late_debit } in &self.credits {
+        for sent in &self.credits {
+            let Sent { credit, history, late_debit } = sent;
             let mut has_paid_another = false;
             for paid in history.paid.iter().filter(|paid| Some(Beneficiary::of(paid)) != own) {
                 has_paid_another = true;
@@ -318,7 +323,7 @@ impl<'a> SentBefore<'a> {
             // What paid this one's own before may pay it again. What a person took off it as no money of its own may not.
             let is_alone_here =
                 is_alone && payment.is_some_and(|payment| credit.account_id == payment.account_id);
-            if history.is_settled || is_alone_here || !is_money_of_nobody(credit) {
+            if is_alone_here || !sent.is_of_nobody() {
                 continue;
             }
             let may_be_before = match payment {
@@ -340,23 +345,6 @@ impl<'a> SentBefore<'a> {
         }
         Ok(why)
     }
-}
-
-/// What its payer sent in the days before an alert, and whom that paid.
-async fn sent_earlier(app: &App, alert: &AlertRow, received: Money) -> Result<Vec<Earlier>, OpError> {
-    let all = credits_since(app, alert, received, came_first(alert) - FOLLOWED_WITHIN).await?;
-    let mut earlier = Vec::new();
-    for credit in &all.credits {
-        let history = History::of(app, credit).await?;
-        earlier.push(Earlier {
-            id: credit.id,
-            seen: credit.first_seen,
-            came: came_first(credit),
-            paid: history.paid.iter().map(Beneficiary::of).collect(),
-            is_of_nobody: !history.is_settled && is_money_of_nobody(credit),
-        });
-    }
-    Ok(earlier)
 }
 
 fn as_many_as_said(mut why: Vec<String>) -> Vec<String> {

@@ -18,7 +18,7 @@ use tillbell::domain::name::Folded;
 use tillbell::domain::name::index::stored_keys;
 use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin};
+use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use tillbell::ops;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::take::take_alert;
@@ -313,10 +313,13 @@ impl TestApp {
         let now = self.clock.now();
         let intake = Intake { now, trusted, ..Intake::default() };
         let reading = alert_reader::read(mail.as_bytes(), &self.banks, &intake);
-        let origin = Origin::File { trusted };
-        let arrival =
-            Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, in_mailbox: None };
-        MailIngestor::new(&self.app.config, self.banks.clone()).taken(&reading, arrival)
+        MailIngestor::new(&self.app.config, self.banks.clone()).taken(&reading, file_of(mail, trusted))
+    }
+
+    /// Takes a trusted file in by the whole way of the intake, whatever can be read of it.
+    pub async fn arrived(&self, mail: &str) -> AlertOutcome {
+        let ingestor = MailIngestor::new(&self.app.config, self.banks.clone());
+        ingest(&self.app, &ingestor, file_of(mail, true)).await.unwrap().outcome
     }
 
     /// This world is broken on purpose, and its audit would say so.
@@ -360,4 +363,8 @@ async fn open(
     app.messenger = messenger.unwrap_or(app.messenger);
     app.prepare().await.unwrap();
     Arc::new(app)
+}
+
+fn file_of(mail: &str, trusted: bool) -> Arrival {
+    Arrival { raw: mail.into(), source: "test".into(), origin: Origin::File { trusted }, in_mailbox: None }
 }

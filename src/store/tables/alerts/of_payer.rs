@@ -7,7 +7,8 @@ use crate::domain::alert::AlertRow;
 use crate::domain::money::Money;
 use crate::domain::name::words_key;
 use crate::domain::time::Timestamp;
-use crate::store::engine::sql::statements;
+use crate::store::engine::sql::{Sql, statements};
+use crate::store::engine::value::Value;
 use crate::store::{Store, StoreError};
 
 /// Credits of one amount from payers so named, seen between two times, or before and perhaps taken back since.
@@ -54,6 +55,16 @@ statements! {
     OF_BEGINNING: query { of_payer!("upper(substr(payer_name, 1, 10)) = upper($1) and substr(payer_name, 1, 10) is not null and (is_payer_name_cut = 1 or cast($8 as bigint) = 1)") }
 }
 
+/// Which of a payer's credits are asked for.
+pub struct Sought {
+    pub realm: Realm,
+    pub amount: Money,
+    /// First seen between these times,
+    pub seen: (Timestamp, Timestamp),
+    /// or since then, and perhaps taken back.
+    pub reversed_since: Timestamp,
+}
+
 impl Store {
     /// Payments that transfers of a payer, with the words of this name, paid on an account, those included that the bank took
     /// back later; whichever, where there are more.
@@ -81,53 +92,47 @@ impl Store {
         self.read(&COPIES_OF_PAYER, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Credits of one amount whose payer bears the words of this name, in whatever order and however written, whatever account
-    /// they show, first seen between two times, or before and perhaps taken back since; newest first. Also those that one of our
-    /// own people forwarded, or whose proof is still asked for.
+    /// Credits whose payer bears the words of this name, in whatever order and however written, whatever account they show; newest
+    /// first. Also those that one of our own people forwarded, or whose proof is still asked for.
     pub async fn credits_of_payer(
         &self,
-        realm: Realm,
         payer_name: &str,
-        amount: Money,
-        seen: (Timestamp, Timestamp),
-        reversed_since: Timestamp,
+        sought: &Sought,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![
-            words_key(payer_name).into(),
-            amount.into(),
-            seen.0.into(),
-            seen.1.into(),
-            (limit as i64).into(),
-            realm.unwrap_or(0).into(),
-            reversed_since.into(),
-            // Rows of before the key was kept.
-            payer_name.into(),
-        ];
-        self.read(&OF_PAYER, params).await?.into_iter().map(decode).collect()
+        // The name as it is written finds rows of before the key was kept.
+        self.credits_so_named(&OF_PAYER, words_key(payer_name).into(), payer_name.into(), sought, limit).await
     }
 
-    /// The same of payers whose names begin with these ten characters, in whatever case: those whose end the bank cut, or, for a name that was
-    /// cut itself, all.
+    /// The same of payers whose names begin with these ten characters, in whatever case: those whose end the bank cut, or, for a
+    /// name that was cut itself, all.
     pub async fn credits_of_names_that_begin(
         &self,
-        realm: Realm,
         (beginning, is_cut): (&str, bool),
-        amount: Money,
-        seen: (Timestamp, Timestamp),
-        reversed_since: Timestamp,
+        sought: &Sought,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        self.credits_so_named(&OF_BEGINNING, beginning.into(), is_cut.into(), sought, limit).await
+    }
+
+    async fn credits_so_named(
+        &self,
+        statement: &'static Sql,
+        name: Value,
+        also: Value,
+        sought: &Sought,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![
-            beginning.into(),
-            amount.into(),
-            seen.0.into(),
-            seen.1.into(),
+            name,
+            sought.amount.into(),
+            sought.seen.0.into(),
+            sought.seen.1.into(),
             (limit as i64).into(),
-            realm.unwrap_or(0).into(),
-            reversed_since.into(),
-            is_cut.into(),
+            sought.realm.unwrap_or(0).into(),
+            sought.reversed_since.into(),
+            also,
         ];
-        self.read(&OF_BEGINNING, params).await?.into_iter().map(decode).collect()
+        self.read(statement, params).await?.into_iter().map(decode).collect()
     }
 }
