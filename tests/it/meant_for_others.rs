@@ -13,7 +13,7 @@ use tillbell::ops::payments::create::{Created, create_payment};
 use tillbell::ops::payments::sweep::sweep;
 use tillbell::store::IdKind;
 use tillbell::store::tables::payment_names::{self, Elsewhere, Ended, Named};
-use tillbell::store::tables::payments;
+use tillbell::store::tables::payments::{self, Own};
 
 use crate::another_merchant::{apply, correct, crowd, paid, suggested};
 use crate::counted_once::approve_on;
@@ -178,6 +178,7 @@ on_both! {
             business_id: None,
             made_since: START,
             ended: Ended::Swept,
+            own: Own::NOBODYS,
         };
         let found = t.app.store.payments_elsewhere(&elsewhere).await.unwrap();
         assert_eq!((found.payments.len(), found.may_be_more), (0, true));

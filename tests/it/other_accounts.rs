@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::matching::{MORE_MAY_BE_MEANT, OTHERS_TOLD};
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
@@ -11,13 +12,17 @@ use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::payments::reject::reject_payment;
 
+use crate::another_merchant::copies;
 use crate::counted_once::without_account;
 use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
+use crate::spoken_for::named;
 
 const OTHER: &str = "0123458801";
 const PAYER: &str = "Zainab Ibeto";
+/// More than are read of one name and amount on other accounts.
+const CROWD: usize = 510;
 
 async fn paid_to(t: &TestApp, account: &str, naira: i64) -> AlertOutcome {
     t.advance(LATER + Span::seconds(20));
@@ -276,5 +281,66 @@ on_both! {
         let came = if number_of(&t, &payment).await == OTHER { ACCOUNT } else { OTHER };
         let alert = paid_to(&t, came, 5_300).await;
         assert_eq!(suggested(&evidence(&t, alert.alert_id).await), [elsewhere(&payment)], "{alert:?}");
+    }
+
+    async fn no_crowd_on_other_accounts_hides_whose_money_it_may_be(db: TestDatabase) {
+        const NOT_ALL: &str = "not all were checked";
+        // What the shop asks for, what one who takes asks for so often in her name, and under how many businesses of his.
+        let cases = [
+            ("none", 8_000, 12_000, 0, 0),
+            ("his own, exactly", 8_000, 8_000, CROWD, 0),
+            ("his own, with charges", 8_131, 12_000, CROWD, 0),
+            ("of another business of his, exactly", 8_000, 8_000, CROWD, 1),
+            ("of another business of his, with charges", 8_131, 12_000, CROWD, 1),
+            ("of six others", 8_000, 8_000, 0, 6),
+        ];
+        for (crowd, asked, naira, count, businesses) in cases {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            let near = t.create(&taker, 10_000, PAYER).await;
+            for n in 0..8 {
+                t.account(&format!("012345881{n}")).await;
+            }
+            let meant = t.create(&shop, asked, PAYER).await;
+            let mut others = Vec::new();
+            for n in 0..businesses {
+                others.push(t.merchant(&format!("bolu{n}.example")).await);
+            }
+            let makers = if others.is_empty() { vec![&taker] } else { others.iter().collect() };
+            for maker in makers.into_iter().filter(|_| count + businesses > 0) {
+                let first = t.create(maker, naira, PAYER).await;
+                assert_ne!(first.account_id, near.account_id);
+                copies(&t, &first, count, |_| PAYER.into()).await;
+            }
+            t.advance(LATER + Span::seconds(20));
+            let at = t.app.now() - Span::seconds(20);
+            let alert = t.ingest(&Alert::credit(ACCOUNT, 8_000, "IBETO ZAINAB", at).text()).await;
+            assert_ne!(alert.status, AlertStatus::Matched, "{crowd}: {alert:?}");
+            let told = obstacles(approve(&t, &alert, &near, None).await);
+            let says = |words: &str| told.iter().any(|why| why.contains(words));
+            let is_hidden = count > 0 && businesses > 0;
+            // Of seven that may be meant it may be none of the first five.
+            if businesses < OTHERS_TOLD {
+                assert_eq!(says(&named(&meant)), !is_hidden, "{crowd}: {told:?}");
+            }
+            assert_eq!(says(NOT_ALL), is_hidden, "{crowd}: {told:?}");
+            assert_eq!(says(MORE_MAY_BE_MEANT), businesses >= OTHERS_TOLD, "{crowd}: {told:?}");
+            assert_eq!(t.payment(&near).await.status, Status::Pending);
+        }
+    }
+
+    async fn a_sentence_for_a_name_is_nobodys_name(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 8_000, "Zainab Ibeto order 12 of two red dresses and one blue hat").await;
+        let mut told = Vec::new();
+        for payer in ["MUSA DANLADI", "IBETO ZAINAB"] {
+            t.advance(LATER + Span::seconds(20));
+            let at = t.app.now() - Span::seconds(20);
+            let alert = t.ingest(&Alert::credit(ACCOUNT, 8_000, payer, at).text()).await;
+            assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
+            told.push(approve(&t, &alert, &payment, None).await.err().map(|refused| refused.to_string()));
+        }
+        assert!(told[0].as_ref().is_some_and(|why| why.contains("too long to be compared")), "{told:?}");
+        assert!(!told[1].as_ref().is_some_and(|why| why.contains("too long to be compared")), "{told:?}");
     }
 }

@@ -286,19 +286,32 @@ on_both! {
     }
 
     async fn two_days_before_a_day_begin_with_it(db: TestDatabase) {
-        let (t, victim) = world(db).await;
-        let taker = t.merchant("bolu.example").await;
-        let order = t.create(&victim, 8_000, PAYER).await;
-        assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
-        t.advance(Span::hours(24));
-        t.create(&taker, 8_000, PAYER).await;
-        // The bank tells the day after that, without an hour, and the mailbox was read in the evening.
-        let midnight = START - Span::hours(9) + Span::days(2);
-        let day = BankTime { begin: midnight, end: midnight + Span::hours(24) - Span::seconds(1), precision: TimePrecision::Day };
-        t.advance(Span((midnight + Span::hours(19)).0 - t.app.now().0));
-        let again = came_as(&t, SHOWN, |facts| facts.occurred = Some(day)).await;
-        assert_eq!(again.status, AlertStatus::Review, "{again:?}");
-        assert!(again.reason.contains(&named(&order)), "{again:?}");
+        // Also where the Date of its mail says by when it came.
+        for is_dated in [false, true] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let taker = t.merchant("bolu.example").await;
+            let order = t.create(&victim, 8_000, PAYER).await;
+            assert_eq!(came(&t, 8_000, SHOWN).await.status, AlertStatus::Matched);
+            t.advance(Span::hours(24));
+            t.create(&taker, 8_000, PAYER).await;
+            // The bank tells the day after that, without an hour, and the mailbox was read in the evening.
+            let midnight = START - Span::hours(9) + Span::days(2);
+            let end = midnight + Span::hours(24) - Span::seconds(1);
+            let day = BankTime { begin: midnight, end, precision: TimePrecision::Day };
+            t.advance(Span((midnight + Span::hours(19)).0 - t.app.now().0));
+            let again = if is_dated {
+                let mail = Alert::credit(ACCOUNT, 8_000, SHOWN, t.app.now() - Span::seconds(20)).text();
+                let (front, back) = mail.split_once("<tr><td>Time of Transaction").unwrap();
+                let mail = format!("{front}{}", back.split_once("</tr>\r\n").unwrap().1);
+                let taken = t.taken(&mail, true);
+                assert!(taken.facts.occurred.is_some_and(|told| told.begin == midnight && Some(told.end) == taken.mailed_at));
+                take_alert(&t.app, &taken).await.unwrap()
+            } else {
+                came_as(&t, SHOWN, |facts| facts.occurred = Some(day)).await
+            };
+            assert_eq!(again.status, AlertStatus::Review, "{is_dated}: {again:?}");
+            assert!(again.reason.contains(&named(&order)), "{is_dated}: {again:?}");
+        }
     }
 
     async fn many_that_wait_hide_nobody_who_was_paid(db: TestDatabase) {

@@ -12,10 +12,10 @@ use crate::domain::name::{Folded, NameVerdict};
 pub(super) const ELSEWHERE_MAX: usize = 5;
 
 impl Decision {
-    /// Puts payments on other accounts among the suggestions of a decision that leaves the money to a person: what
+    /// Puts the first payments on other accounts among the suggestions of a decision that leaves the money to a person: what
     /// fits there before what nearly fits here. The verdict stays; only its reason names what fits: one payment by
     /// its id, several by their number, because a merchant may have made rivals.
-    pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
+    pub fn show_elsewhere(&mut self, mut elsewhere: Vec<Considered>) {
         const NONE_HERE: &str = "no open payment on this account does";
         let fits: Vec<&Considered> = elsewhere
             .iter()
@@ -60,6 +60,7 @@ impl Decision {
             }
             _ => {}
         }
+        elsewhere.truncate(ELSEWHERE_MAX);
         self.considered.truncate(SUGGESTIONS_MAX.saturating_sub(elsewhere.len()));
         self.considered.extend(elsewhere);
         self.considered.sort_by_key(Considered::rank);
@@ -105,6 +106,5 @@ pub fn consider_on(
         .collect();
     likeliest_first(&mut considered);
     one_of_each_first(&mut considered);
-    considered.truncate(ELSEWHERE_MAX);
     considered
 }

@@ -58,6 +58,11 @@ impl Decision {
         self.of_others(own).filter(|c| c.is_near())
     }
 
+    /// Payments on other accounts that may speak against an approval by a person, beside those that are suggested.
+    pub fn ask_elsewhere(&mut self, elsewhere: Vec<Considered>) {
+        self.rivals.extend(elsewhere);
+    }
+
     fn of_others(&self, own: Beneficiary) -> impl Iterator<Item = &Considered> {
         self.rivals.iter().chain(&self.considered).filter(move |c| c.beneficiary != own)
     }

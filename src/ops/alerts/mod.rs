@@ -18,6 +18,7 @@ pub mod mail_desk;
 pub mod may_be_meant;
 mod named_besides;
 pub mod note;
+mod obstacles;
 pub mod other_accounts;
 pub mod payout_debits;
 pub mod prove_later;

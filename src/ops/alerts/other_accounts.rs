@@ -25,13 +25,13 @@ use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::ops::payments::like_names::{Beside, add_unknown};
+use crate::ops::payments::like_names::{Beside, Found, add_unknown};
 use crate::store::tables::payment_names::{Elsewhere, Ended, Named};
+use crate::store::tables::payments::Own;
 
-/// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
-/// to push another's payment out of the first by making many.
-const EXACT_MAX: usize = 500;
-const BY_RULE_MAX: usize = 50;
+/// Payments read by name: of exactly what was received, and as many that the charges rule may fit. Where there are more, somebody's may
+/// be hidden behind those that another made.
+const NAMED_MAX: usize = 500;
 /// Transfers of one payer on an account that are looked at.
 const BEFORE_MAX: usize = 500;
 /// Other accounts that are looked at one by one; businesses whose payments are read there whatever their names; and payments of
@@ -50,6 +50,18 @@ pub async fn on_other_accounts(
     since: Timestamp,
 ) -> Result<Beside, OpError> {
     of_like_names(app, alert, &beside(account, Ended::Swept), received, since).await
+}
+
+/// The same of other beneficiaries than that of one payment, so that no crowd of its own hides them.
+pub async fn of_others_elsewhere(
+    app: &App,
+    alert: &AlertRow,
+    (account, payment): (&ReceivingAccount, &Payment),
+    received: Money,
+    since: Timestamp,
+) -> Result<Found, OpError> {
+    let asked = Asked { own: Own::of(payment), ..beside(account, Ended::Swept) };
+    found_of_like_names(app, alert, &asked, received, since).await
 }
 
 /// The same, and those that have ended, whenever they were made: on them an amount was asked for that somebody may
@@ -74,7 +86,7 @@ pub async fn on_all_but(
     of_like_names(
         app,
         alert,
-        &Asked { account_id, mode, business_id: None, ended: Ended::All },
+        &Asked { account_id, mode, business_id: None, ended: Ended::All, own: Own::NOBODYS },
         received,
         since,
     )
@@ -273,12 +285,13 @@ fn all_but<'a>(
             keys: &sought.keys,
             amounts,
             open_after: Timestamp(0),
-            limit: EXACT_MAX,
+            limit: NAMED_MAX,
         },
         mode: account.mode,
         business_id: None,
         made_since: Timestamp(0),
         ended,
+        own: Own::NOBODYS,
     }
 }
 
@@ -334,7 +347,8 @@ pub async fn on_fitting_accounts(
         if asked.iter().all(|account| account.mode != mode) {
             continue;
         }
-        let anywhere = Asked { account_id: None, mode, business_id: None, ended: Ended::Swept };
+        let anywhere =
+            Asked { account_id: None, mode, business_id: None, ended: Ended::Swept, own: Own::NOBODYS };
         let mut on_any = of_like_names(app, alert, &anywhere, received, since).await?;
         on_any.payments.retain(|payment| asked.iter().any(|account| Some(account.id) == payment.account_id));
         found.payments.extend(on_any.payments);
@@ -355,10 +369,13 @@ struct Asked {
     mode: Mode,
     business_id: Option<i64>,
     ended: Ended,
+    /// Of other beneficiaries than this one.
+    own: Own,
 }
 
 fn beside(account: &ReceivingAccount, ended: Ended) -> Asked {
-    Asked { account_id: Some(account.id), mode: account.mode, business_id: account.business_id, ended }
+    let (account_id, business_id) = (Some(account.id), account.business_id);
+    Asked { account_id, mode: account.mode, business_id, ended, own: Own::NOBODYS }
 }
 
 async fn of_like_names(
@@ -368,8 +385,19 @@ async fn of_like_names(
     received: Money,
     since: Timestamp,
 ) -> Result<Beside, OpError> {
+    let found = found_of_like_names(app, alert, asked, received, since).await?;
+    Ok(Beside { payments: found.payments, may_be_more: found.may_be_more || found.misses_close_ones })
+}
+
+async fn found_of_like_names(
+    app: &App,
+    alert: &AlertRow,
+    asked: &Asked,
+    received: Money,
+    since: Timestamp,
+) -> Result<Found, OpError> {
     let Some(payer_name) = alert.facts.payer_name.as_deref() else {
-        return Ok(Beside { payments: Vec::new(), may_be_more: true });
+        return Ok(Found { payments: Vec::new(), may_be_more: false, misses_close_ones: true });
     };
     let sought = sought_keys(&Folded::new(payer_name), Likeness::NotDifferent);
     let wanted = |amounts, limit| Elsewhere {
@@ -384,15 +412,16 @@ async fn of_like_names(
         business_id: asked.business_id,
         made_since: since,
         ended: asked.ended,
+        own: asked.own,
     };
     let above = Money(received.kobo().saturating_add(1));
     let by_rule = (above, Money(received.kobo().saturating_mul(2)));
-    let (exact, by_rule) = (wanted((received, received), EXACT_MAX), wanted(by_rule, BY_RULE_MAX));
+    let (exact, by_rule) = (wanted((received, received), NAMED_MAX), wanted(by_rule, NAMED_MAX));
     let (exact, by_rule) =
         tokio::try_join!(app.store.payments_elsewhere(&exact), app.store.payments_elsewhere(&by_rule))?;
-    let may_be_more =
-        sought.is_incomplete || sought.may_share_one_word || exact.may_be_more || by_rule.may_be_more;
+    let may_be_more = exact.may_be_more || by_rule.may_be_more;
+    let misses_close_ones = sought.is_incomplete || sought.may_share_one_word;
     let mut payments = exact.payments;
     add_unknown(&mut payments, by_rule.payments);
-    Ok(Beside { payments, may_be_more })
+    Ok(Found { payments, may_be_more, misses_close_ones })
 }

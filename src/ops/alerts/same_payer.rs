@@ -16,7 +16,7 @@ use crate::domain::money::Money;
 use crate::domain::name::{Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::{
-    came_by, came_from, is_credit, is_timed, is_vouched, may_be_on_one_account, may_name_the_payer,
+    came_by, interval, is_credit, is_timed, is_vouched, may_be_on_one_account, may_name_the_payer,
     may_repeat, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss, told_time,
 };
 use crate::domain::time::{Span, Timestamp};
@@ -152,10 +152,11 @@ fn are_two_virtual(one: &AlertRow, other: &AlertRow, accounts: &[ReceivingAccoun
     virtual_of(one).zip(virtual_of(other)).is_some_and(|(one, other)| one != other)
 }
 
-/// The earliest moment at which the money may have come, if the bank tells a day at least. A bank's clock may be fast, but nothing is
+/// The earliest moment at which the money may have come, if the bank tells a day at least: of a day its first, for the mail's Date
+/// says only by when. A bank's clock may be fast, but nothing is
 /// seen before it happened.
 fn came_first(alert: &AlertRow) -> Timestamp {
-    if is_timed(alert) { came_from(alert).min(alert.first_seen) } else { came_at(alert) }
+    if is_timed(alert) { interval(alert).begin.min(alert.first_seen) } else { came_at(alert) }
 }
 
 /// When the money came, at the latest; a mail may tell of it much later.

@@ -7,7 +7,8 @@
 use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::named_besides::named_besides;
 use super::other_accounts::{
-    OnFitting, OtherMeant, asked_by_whom_he_knows, on_fitting_accounts, on_other_accounts,
+    OnFitting, OtherMeant, asked_by_whom_he_knows, of_others_elsewhere, on_fitting_accounts,
+    on_other_accounts,
 };
 use super::reach::sight;
 use super::same_payer::SentBefore;
@@ -382,6 +383,22 @@ impl Known {
         let Verdicts::Approve { payment_id, .. } = &decision.verdict else { return None };
         self.payments.iter().find(|payment| payment.id == *payment_id)
     }
+}
+
+/// Payments of other beneficiaries than that of one payment, on other accounts than the one that the money came to, as a decision weighs
+/// them; and whether more of them than were read may fit.
+pub async fn weigh_elsewhere(
+    app: &App,
+    alert: &AlertRow,
+    (account, payment): (&ReceivingAccount, &Payment),
+    received: Money,
+) -> Result<(Vec<Considered>, bool), OpError> {
+    let since = alert.first_seen - SUGGEST_WITHIN;
+    let found = of_others_elsewhere(app, alert, (account, payment), received, since).await?;
+    let cut = alert.facts.cut_lengths();
+    let incoming = incoming(alert, received, &cut, &account.name);
+    let weighed = consider_on(WhichAccount::Another, &incoming, &candidates(&found.payments));
+    Ok((weighed, found.may_be_more))
 }
 
 fn candidates(payments: &[Payment]) -> Vec<Candidate<'_>> {

@@ -6,7 +6,7 @@ use super::evidence;
 use super::may_be_meant::{asked_before, ended_lately};
 use super::named_besides::named_besides;
 use super::other_accounts::{OtherMeant, asked_by_whom_he_knows, on_all_but, shows_digits};
-use super::weigh::{asked_by_known, names_another, weigh};
+use super::weigh::{asked_by_known, names_another, weigh, weigh_elsewhere};
 use super::weigh_corrected::untold_of_fished;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
@@ -75,7 +75,12 @@ pub async fn fits_another(
     let is_settled = alert.account_id.is_some();
     let is_as_good = fits && payment.status == Status::Pending && is_settled;
     let on_its_account = AlertRow { account_id: alert.account_id.or(payment.account_id), ..alert.clone() };
-    let weighed = weigh(app, &on_its_account).await?;
+    let mut weighed = weigh(app, &on_its_account).await?;
+    if let (true, Some(account)) = (is_settled, &weighed.account) {
+        let (elsewhere, may_be_more) = weigh_elsewhere(app, alert, (account, payment), received).await?;
+        weighed.is_incomplete |= may_be_more;
+        weighed.decision.ask_elsewhere(elsewhere);
+    }
     let own = Beneficiary::of(payment);
     let this = match (fits, payment.status) {
         (true, Status::Pending) if is_settled => "this payment fits as well",

@@ -64,11 +64,11 @@ macro_rules! named {
     };
 }
 
-/// The same on all accounts but $4: those that a person may approve, or all, of one mode and one business or any, made
-/// since then. As many rows of the names are looked at; of which payments they are is known only then. The id 0 says
+/// The same on all accounts but $4: those that a person may approve, or all, of one mode, of one business or any but not of one
+/// beneficiary, made since then. As many rows of the names are looked at; of which payments they are is known only then. The id 0 says
 /// that there are more rows, which may hide one.
 macro_rules! elsewhere {
-    ($keys:ident, $mode:literal, $owner:literal, $since:literal, $all:literal) => {
+    ($keys:ident, $mode:literal, $owner:literal, $since:literal, $all:literal, $own:literal, $own_wallet:literal) => {
         concat!(
             "with found as (select payment_id from payment_names where name_key in (",
             $keys!(),
@@ -83,7 +83,13 @@ macro_rules! elsewhere {
             $since,
             " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1) or cast(",
             $all,
-            " as bigint) = 1) order by p.id desc limit $5) as shown union all \
+            " as bigint) = 1) and (case when p.kind = 'topup' then p.wallet_id else 0 end <> cast(",
+            $own_wallet,
+            " as bigint) or cast(",
+            $own_wallet,
+            " as bigint) = 0 and p.business_id <> ",
+            $own,
+            ") order by p.id desc limit $5) as shown union all \
              select 0 as id from (select count(*) as looked_at from found) as counted where looked_at >= 20000"
         )
     };
@@ -100,8 +106,8 @@ statements! {
     ON_ACCOUNT_MANY: query { named!(keys_many, "64", "account_id = $4") }
     ANYWHERE_FEW: query { named!(keys_few, "16", "cast($4 as bigint) = 0") }
     ANYWHERE_MANY: query { named!(keys_many, "64", "cast($4 as bigint) = 0") }
-    ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24", "$25") }
-    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$70", "$71", "$72", "$73") }
+    ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24", "$25", "$26", "$27") }
+    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$70", "$71", "$72", "$73", "$74", "$75") }
     BY_IDS: query {
         select!(" where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
                  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)")
@@ -194,6 +200,8 @@ pub struct Elsewhere<'a> {
     pub business_id: Option<i64>,
     pub made_since: Timestamp,
     pub ended: Ended,
+    /// Of other beneficiaries than this one.
+    pub own: Own,
 }
 
 /// Which payments are found that are not open any more.
@@ -236,7 +244,7 @@ impl Store {
 
     /// Payments on other accounts that have one of the keys, newest first.
     pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<FoundElsewhere, StoreError> {
-        let Elsewhere { named, mode, business_id, made_since, ended } = wanted;
+        let Elsewhere { named, mode, business_id, made_since, ended, own } = wanted;
         let reads = shares(named.keys).map(|keys| {
             let few = keys.len() <= KEYS_FEW;
             let (sql, places): (&'static Sql, usize) =
@@ -244,6 +252,7 @@ impl Store {
             let mut params = named.values(keys, places);
             params.extend([mode.as_str().into(), business_id.unwrap_or(0).into(), (*made_since).into()]);
             params.push((*ended == Ended::All).into());
+            params.extend([own.business_id.into(), own.wallet_id.unwrap_or(0).into()]);
             self.read(sql, params)
         });
         let mut ids = ids_of(try_join_all(reads).await?)?;
