@@ -13,7 +13,7 @@ mod wording;
 
 use super::narration::{self, Setting};
 use super::template::{Bank, FieldName, Layout, Shared};
-use super::text_table::{Arrangement, Found, TextTable, collapse};
+use super::text_table::{Arrangement, Found, Labelled, TextTable, collapse};
 use super::when::{self, ShownTime};
 use crate::domain::alert::{AlertFacts, AlertKind, Direction};
 use crate::domain::time::Timestamp;
@@ -187,6 +187,8 @@ struct Reader<'a> {
     layout: &'a Layout,
     head: &'a SignedHead<'a>,
     tables: &'a [TextTable],
+    /// Of each part the cells that begin with a label of the layout.
+    labelled: Vec<Labelled>,
     masked: Vec<TextTable>,
     /// Texts of the tables as they are.
     whole: Vec<String>,
@@ -198,11 +200,12 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(layout: &'a Layout, tables: &'a [TextTable], head: &'a SignedHead<'a>) -> Reader<'a> {
         let free = layout.free_labels();
+        let labelled: Vec<Labelled> =
+            tables.iter().map(|table| table.labelled(&layout.known, layout.spaced)).collect();
         let mut masked = tables.to_vec();
-        for (table, masked) in tables.iter().zip(&mut masked) {
-            for found in
-                table.values(&free, &layout.known, Arrangement { spaced: layout.spaced, wraps: true })
-            {
+        let how = Arrangement { spaced: layout.spaced, wraps: true };
+        for ((table, labelled), masked) in tables.iter().zip(&labelled).zip(&mut masked) {
+            for found in table.values_among(labelled, &free, &layout.known, how) {
                 masked.mask(&found);
             }
         }
@@ -213,17 +216,18 @@ impl<'a> Reader<'a> {
         }
         let texts = masked
             .iter()
-            .map(|table| {
+            .zip(&labelled)
+            .map(|(table, labelled)| {
                 let mut rest = table.clone();
                 let how = Arrangement { spaced: layout.spaced, wraps: false };
-                for found in table.values(&balances, &layout.known, how) {
+                for found in table.values_among(labelled, &balances, &layout.known, how) {
                     rest.mask(&found);
                 }
                 rest.text()
             })
             .collect();
         let whole = tables.iter().map(TextTable::text).collect();
-        Reader { layout, head, tables, masked, whole, texts, doubts: Vec::new() }
+        Reader { layout, head, tables, labelled, masked, whole, texts, doubts: Vec::new() }
     }
 
     fn doubt(&mut self, why: impl Into<String>) {
@@ -233,9 +237,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// What stands at labels of the layout in all parts: whole, or as they were masked.
     fn at_labels(&self, labels: &[String], tables: &[TextTable], wraps: bool) -> Vec<Found> {
+        tables
+            .iter()
+            .enumerate()
+            .flat_map(|(part, table)| self.at_labels_of(part, table, labels, wraps))
+            .collect()
+    }
+
+    /// The same of one part.
+    fn at_labels_of(&self, part: usize, table: &TextTable, labels: &[String], wraps: bool) -> Vec<Found> {
         let how = Arrangement { spaced: self.layout.spaced, wraps };
-        tables.iter().flat_map(|s| s.values(labels, &self.layout.known, how)).collect()
+        table.values_among(&self.labelled[part], labels, &self.layout.known, how)
     }
 
     /// Every value of a field in the body, label rows and expressions alike.
@@ -250,8 +264,7 @@ impl<'a> Reader<'a> {
         let tables = if free { self.tables } else { &self.masked };
         let mut out: Vec<(usize, String)> = Vec::new();
         for (i, table) in tables.iter().enumerate() {
-            let found =
-                self.at_labels(&field.labels, std::slice::from_ref(table), name == FieldName::Narration);
+            let found = self.at_labels_of(i, table, &field.labels, name == FieldName::Narration);
             out.extend(found.into_iter().map(|f| (i, f.text)));
         }
         for (i, masked) in self.texts.iter().enumerate() {

@@ -36,6 +36,10 @@ pub struct Arrangement {
     pub wraps: bool,
 }
 
+/// The cells of a table that begin with a label: row and place in it.
+#[derive(Clone, Debug, Default)]
+pub struct Labelled(Vec<(usize, usize)>);
+
 /// Where a value was found, so that it can be masked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -77,6 +81,10 @@ impl Oddities {
 
 /// Removes zero-width characters, and writes every kind of space as a space and every kind of colon as a colon.
 pub fn clean(text: &str) -> (String, Oddities) {
+    // As nearly all are.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return (text.to_owned(), Oddities::default());
+    }
     let mut odd = Oddities::default();
     let mut out = String::with_capacity(text.len());
     // The last character had no width, and came after a letter or a digit.
@@ -200,7 +208,9 @@ impl TextTable {
             let plain = plain.trim();
             let before = self.unseen.get(cell).copied().unwrap_or_default();
             let signs = before + cell.chars().count() - plain.chars().count();
-            lost.push((plain.to_owned(), signs));
+            if signs > 0 {
+                lost.push((plain.to_owned(), signs));
+            }
             *cell = plain.to_owned();
         }
         self.unseen.clear();
@@ -234,9 +244,14 @@ impl TextTable {
     pub fn text(&self) -> String {
         let mut out = String::new();
         for row in &self.rows {
-            let line = collapse(&row.join(" "));
-            if !line.is_empty() {
-                out.push_str(&line);
+            let begin = out.len();
+            for word in row.iter().flat_map(|cell| cell.split_whitespace()) {
+                if out.len() > begin {
+                    out.push(' ');
+                }
+                out.push_str(word);
+            }
+            if out.len() > begin {
                 out.push('\n');
             }
         }
@@ -246,19 +261,45 @@ impl TextTable {
     /// Every value at one of `labels`. `known` are all labels of the layout: where one of them begins, a
     /// value has ended.
     pub fn values(&self, labels: &[String], known: &[String], how: Arrangement) -> Vec<Found> {
-        let mut out = Vec::new();
-        for (r, row) in self.rows.iter().enumerate() {
-            for (c, cell) in row.iter().enumerate() {
-                if let Some(rest) = split_label(cell, labels, known, how.spaced) {
-                    if !rest.is_empty() {
-                        out.push(self.wrapped(r, c, rest, known, how));
-                    } else {
-                        out.extend(self.after(r, c, known, how));
-                    }
-                }
-            }
+        self.places().filter_map(|place| self.value_at(place, labels, known, how)).collect()
+    }
+
+    /// The same of labels that are known, where it was looked already which cells begin with any of those: of a mail's hundreds of
+    /// cells some ten do, and each field is asked for by itself. Cells may have been masked since.
+    pub fn values_among(
+        &self,
+        labelled: &Labelled,
+        labels: &[String],
+        known: &[String],
+        how: Arrangement,
+    ) -> Vec<Found> {
+        debug_assert!(labels.iter().all(|label| known.contains(label)), "{labels:?} are not all known");
+        let places = labelled.0.iter().copied();
+        places.filter_map(|place| self.value_at(place, labels, known, how)).collect()
+    }
+
+    /// Which cells begin with one of these labels.
+    pub fn labelled(&self, known: &[String], spaced: bool) -> Labelled {
+        let begins = |&(r, c): &(usize, usize)| split_label(&self.rows[r][c], known, known, spaced).is_some();
+        Labelled(self.places().filter(begins).collect())
+    }
+
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.rows.iter().enumerate().flat_map(|(r, row)| (0..row.len()).map(move |c| (r, c)))
+    }
+
+    /// The value of a cell that begins with one of the labels: behind it, or in the next cell.
+    fn value_at(
+        &self,
+        (r, c): (usize, usize),
+        labels: &[String],
+        known: &[String],
+        how: Arrangement,
+    ) -> Option<Found> {
+        match split_label(&self.rows[r][c], labels, known, how.spaced)? {
+            "" => self.after(r, c, known, how),
+            rest => Some(self.wrapped(r, c, rest, known, how)),
         }
-        out
     }
 
     /// The value in the cells right of the label or, when the row ends there, below it.

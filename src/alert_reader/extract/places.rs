@@ -28,8 +28,7 @@ pub fn places(layout: &Layout, tables: &[TextTable]) -> Vec<Placed> {
         // What a payer typed is masked for all other fields, as when they are read.
         let sources = if is_free { reader.tables } else { &reader.masked };
         for (part, table) in sources.iter().enumerate() {
-            let found =
-                reader.at_labels(&rule.labels, std::slice::from_ref(table), field == FieldName::Narration);
+            let found = reader.at_labels_of(part, table, &rule.labels, field == FieldName::Narration);
             all.extend(found.into_iter().map(|one| Placed {
                 field,
                 part,

@@ -5,7 +5,7 @@
 
 use super::Reader;
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
-use crate::alert_reader::text_table::collapse;
+use crate::alert_reader::text_table::{Arrangement, collapse};
 use crate::domain::alert::{AlertKind, Direction, RETURNED_OR_OWN};
 use crate::domain::payout::codes_begun_in;
 
@@ -25,7 +25,7 @@ impl Reader<'_> {
         let mut told: Vec<(Option<usize>, Direction)> = Vec::new();
         let mut has_types = false;
         for (part, table) in self.masked.iter().enumerate() {
-            let types = self.at_labels(&rule.labels, std::slice::from_ref(table), false);
+            let types = self.at_labels_of(part, table, &rule.labels, false);
             has_types |= !types.is_empty();
             told.extend(types.iter().filter_map(|found| Some((Some(part), type_word(&found.text)?))));
         }
@@ -140,7 +140,9 @@ impl Reader<'_> {
         let continued = self.layout.continuation.iter().flat_map(|c| &c.labels);
         let labels: Vec<String> = continued.chain(&shared.states.typed).cloned().collect();
         let mut shown: Vec<String> = Vec::new();
-        for found in self.at_labels(&labels, self.tables, false) {
+        // The layout need not know of rows of remarks.
+        let how = Arrangement { spaced: self.layout.spaced, wraps: false };
+        for found in self.tables.iter().flat_map(|table| table.values(&labels, &self.layout.known, how)) {
             let text = collapse(&found.text);
             if !text.is_empty() && !narration.contains(&squeeze(&text)) && !shown.contains(&text) {
                 shown.push(text);

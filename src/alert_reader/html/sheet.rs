@@ -20,7 +20,7 @@ use selectors::context::{
 use selectors::matching::matches_selector;
 use selectors::parser::{Combinator, Component, ParseRelative, Selector, SelectorList};
 
-/// Rules kept of a mail's style blocks.
+/// Rules kept of a mail's style blocks, and style attributes whose declarations are kept.
 const MAX_RULES: usize = 500;
 /// Comparisons of elements with parts of selectors in one mail, and declarations applied by rules; an
 /// alert needs some thousands.
@@ -66,6 +66,8 @@ pub struct StyleSheet {
     rules: Vec<Rule>,
     /// Rules by what the element itself must have.
     by_key: HashMap<String, Vec<usize>>,
+    /// Style attributes that were read already: a mail gives the same one to each of its rows.
+    inline: HashMap<String, Rc<Vec<Declaration>>>,
     /// A rule puts words of its own before or after an element.
     pub writes: bool,
     /// A limit left rules out.
@@ -80,8 +82,7 @@ pub fn cost(element: &Element) -> usize {
     1 + element.attrs().map(|(name, value)| name.len() + value.len()).sum::<usize>() / BYTES_PER_COMPARISON
 }
 
-/// The declarations of a style attribute.
-pub fn declarations(css: &str) -> Vec<Declaration> {
+fn declarations(css: &str) -> Vec<Declaration> {
     let mut sheet = StyleSheet::default();
     let mut block = Block { in_rule: true, is_attribute: true, ..Block::of(&mut sheet) };
     block.read(&mut Parser::new(css));
@@ -97,6 +98,18 @@ impl StyleSheet {
             Block::of(&mut sheet).read(&mut Parser::new(css));
         }
         sheet
+    }
+
+    /// The declarations of a style attribute.
+    pub fn inline(&mut self, css: &str) -> Rc<Vec<Declaration>> {
+        if let Some(known) = self.inline.get(css) {
+            return known.clone();
+        }
+        let read = Rc::new(declarations(css));
+        if self.inline.len() < MAX_RULES {
+            self.inline.insert(css.to_owned(), read.clone());
+        }
+        read
     }
 
     fn add(&mut self, heads: Vec<Head>, unsure: bool, declarations: Vec<Declaration>) {
@@ -124,6 +137,9 @@ impl StyleSheet {
     /// The rules for an element, in the order of the cascade. `path` is the cost of the element and those
     /// around it. The error says that the style is too elaborate.
     pub fn matching(&mut self, element: ElementRef, path: usize) -> Result<Vec<Matched>, String> {
+        if self.rules.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut caches = SelectorCaches::default();
         // Mails have no document type, or a webmail has taken it out: names are compared without case.
         let mut context = MatchingContext::new(

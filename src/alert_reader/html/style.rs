@@ -5,7 +5,7 @@
 use scraper::ElementRef;
 
 use super::colour::{self, BLACK, Colour, WHITE};
-use super::sheet::{StyleSheet, cost, declarations};
+use super::sheet::{StyleSheet, cost};
 
 /// Letters under this size in pixels cannot be read.
 const SMALLEST_LETTERS: f32 = 2.0;
@@ -84,7 +84,7 @@ impl ComputedStyle {
                 look.apply(name, &value.to_lowercase(), self.letters);
             }
         }
-        let inline = own.attr("style").map(declarations).unwrap_or_default();
+        let inline = own.attr("style").map(|css| styles.inline(css)).unwrap_or_default();
         let rules = styles.matching(element, look.path)?;
         let mut flat = Flat::default();
         for important in [false, true] {

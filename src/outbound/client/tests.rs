@@ -36,7 +36,14 @@ impl Receiver {
         F: Fn(TcpStream, usize) -> R + Send + 'static,
         R: Future<Output = io::Result<()>> + Send + 'static,
     {
-        let listener = TcpListener::bind(at).await.unwrap();
+        Receiver::on(TcpListener::bind(at).await.unwrap(), script)
+    }
+
+    fn on<F, R>(listener: TcpListener, script: F) -> Receiver
+    where
+        F: Fn(TcpStream, usize) -> R + Send + 'static,
+        R: Future<Output = io::Result<()>> + Send + 'static,
+    {
         let address = listener.local_addr().unwrap();
         let contacts = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&contacts);
@@ -51,13 +58,16 @@ impl Receiver {
 
     /// Answers every request the same way, connection kept.
     async fn answering(at: &str, answer: &'static [u8]) -> Receiver {
-        Receiver::start(at, move |mut socket, _| async move {
+        Receiver::answering_on(TcpListener::bind(at).await.unwrap(), answer)
+    }
+
+    fn answering_on(listener: TcpListener, answer: &'static [u8]) -> Receiver {
+        Receiver::on(listener, move |mut socket, _| async move {
             loop {
                 read_request(&mut socket).await?;
                 socket.write_all(answer).await?;
             }
         })
-        .await
     }
 
     fn contacts(&self) -> usize {
@@ -72,6 +82,19 @@ impl Receiver {
     fn at(&self, scheme: &str, host: &str) -> TargetUrl {
         operator_url(&format!("{scheme}://{host}:{}/hook", self.address.port()))
     }
+}
+
+/// One port of what stands for a public address, and of the loopback, where others take ports as well.
+async fn public_and_loopback() -> (TcpListener, TcpListener) {
+    for _ in 0..100 {
+        let public = TcpListener::bind("127.0.0.2:0").await.unwrap();
+        let port = public.local_addr().unwrap().port();
+        match TcpListener::bind(("127.0.0.1", port)).await {
+            Ok(loopback) => return (public, loopback),
+            Err(taken) => assert_eq!(taken.kind(), io::ErrorKind::AddrInUse),
+        }
+    }
+    panic!("no port is free at both addresses");
 }
 
 /// Reads one request to the end of its body and gives it as text.
@@ -353,15 +376,15 @@ async fn no_notation_of_loopback_gets_through() {
 
 #[tokio::test]
 async fn a_name_that_changes_its_mind_is_checked_each_time_it_is_asked() {
-    let public = Receiver::start("127.0.0.2:0", |mut socket, _| async move {
+    let (public, loopback) = public_and_loopback().await;
+    let public = Receiver::on(public, |mut socket, _| async move {
         for answer in [OK, b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"] {
             read_request(&mut socket).await?;
             socket.write_all(answer).await?;
         }
         Ok(())
-    })
-    .await;
-    let trap = Receiver::answering(&format!("127.0.0.1:{}", public.address.port()), OK).await;
+    });
+    let trap = Receiver::answering_on(loopback, OK);
     let resolver = Script::new(&[&["127.0.0.2"], &["127.0.0.1"]]);
     let outbound = internet(resolver.clone());
     let url = public.at("http", "adire.example");
@@ -378,8 +401,8 @@ async fn a_name_that_changes_its_mind_is_checked_each_time_it_is_asked() {
 
 #[tokio::test]
 async fn one_bad_address_refuses_all_and_good_ones_are_tried_in_order() {
-    let public = Receiver::answering("127.0.0.2:0", OK).await;
-    let trap = Receiver::answering(&format!("127.0.0.1:{}", public.address.port()), OK).await;
+    let (public, loopback) = public_and_loopback().await;
+    let (public, trap) = (Receiver::answering_on(public, OK), Receiver::answering_on(loopback, OK));
     let url = public.at("http", "adire.example");
     for mixed in [
         ["127.0.0.2", "127.0.0.1"],
